@@ -44,19 +44,9 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-#include "base/result.h"
+#include "session/message.h"
 
 namespace novascope::session {
-
-inline constexpr int kProtocolVersion = 1;
-
-std::vector<uint8_t> PackMessage(const Json& json, std::span<const uint8_t> payload = {});
-struct Message {
-  Json json;
-  std::span<const uint8_t> payload;  // into the bytes given
-};
-Result<Message> UnpackMessage(std::span<const uint8_t> bytes);
 
 class Session {
  public:
