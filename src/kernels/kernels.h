@@ -26,6 +26,7 @@ inline constexpr int kKBlock = 256;
 inline constexpr int kPanel = 4;        // outputs that sit side by side in packed weights
 inline constexpr int kKvBlock = 32;     // positions in a KV page, and in a leaf of attention's sums
 inline constexpr double kGrid = 0x1p-30;
+inline constexpr float kMinScale = 0x1p-126f;  // smaller scales have no finite reciprocal
 
 // A weight shard as it lies in HBM: panels of kPanel outputs, [ceil(n/4)][k][4] codes in `format`, the
 // last panel padded with zero codes; `scale[n]` per output channel (null: all 1).
@@ -54,8 +55,8 @@ struct KernelSet {
   void (*encode)(FormatId format, const float* x, int64_t n, uint8_t* codes);
 
   // Rows x[m][k] to codes with one scale per row and group of `group` columns (group divides k; group ==
-  // k is per token): scale = absmax / max_finite (1 where absmax is 0 or not finite), codes =
-  // encode(x * (1/scale)). For bf16, fp16 and fp32 formats scale is 1. scales: [m][k/group].
+  // k is per token): scale = absmax / max_finite (1 where that is below kMinScale, so also for a row of
+  // zeros, or absmax is not finite), codes = encode(x * (1/scale)). For bf16, fp16 and fp32 formats scale is 1. scales: [m][k/group].
   void (*quantize)(FormatId format, const float* x, int m, int k, int group, uint8_t* codes,
                    float* scales);
 
@@ -77,7 +78,7 @@ struct KernelSet {
 
   // Scores of one query head against one KV block: s[j] = (sum_i q[i] * k[i][j]) * scale for j < valid;
   // q holds BF16 values as FP32, keys are codes [d][kKvBlock] in `format`. Returns the maximum of the
-  // valid scores (NaN if any is NaN). valid is 1..kKvBlock.
+  // valid scores (NaN if any is NaN, +0 above -0). valid is 1..kKvBlock; scores beyond it stay untouched.
   float (*attention_scores)(FormatId format, const float* q, const uint8_t* keys, int d, int valid,
                             float scale, float* scores);
   // One leaf of softmax(s) V: p[j] = bf16(exp(s[j] - max)); l += RoundToGrid(sum p), o[i] +=
@@ -90,7 +91,7 @@ struct KernelSet {
   // elements.
   void (*add_f64)(const double* src, int64_t stride, int repeat, int64_t n, double* dst);
   void (*add_f32)(const float* src, int64_t stride, int repeat, int64_t n, float* dst);
-  // dst[i] = max(dst[i], src[i]); NaN wins.
+  // dst[i] = max(dst[i], src[r * stride + i]) over r; NaN wins, +0 is above -0.
   void (*max_f32)(const float* src, int64_t stride, int repeat, int64_t n, float* dst);
 };
 
