@@ -15,8 +15,8 @@ namespace novascope::plan {
 
 enum class CollectiveOp : uint8_t { kAllReduce, kAllGather, kGather, kSendRecv };
 
-// One transfer: `repeat` source ranges, `stride` elements apart, copied to or reduced into one
-// destination range (copy: repeat is 1). src == dst is a local reduce and crosses no link.
+// One transfer. Reduce: `repeat` source ranges, `stride` elements apart, are added into one destination
+// range. Copy: `repeat` ranges go to destinations as far apart. src == dst crosses no link.
 struct Message {
   uint16_t src = 0, dst = 0;  // index in the group
   uint16_t step = 0;          // messages of a step run together; the next step waits for all of them
@@ -31,7 +31,7 @@ struct Schedule {
   uint32_t elements = 0;
   uint32_t inbox_elements = 0;
   int steps = 0;
-  std::vector<Message> messages;  // sorted by step, then by order of issue
+  std::vector<Message> messages = {};  // sorted by step, then by order of issue
 };
 
 // How a group lies on the machine: `chips` chips with `cores` of its ranks each; index = chip * cores +
@@ -39,6 +39,7 @@ struct Schedule {
 struct GroupShape {
   int chips = 1;
   int cores = 1;
+  int width = 4;  // chips in a torus row
   int ranks() const { return chips * cores; }
   friend bool operator==(const GroupShape&, const GroupShape&) = default;
 };

@@ -31,6 +31,10 @@ enum class ReduceMode : uint8_t {
 
 enum class CollectiveChoice : uint8_t { kAuto, kMesh, kRing };
 
+// Split sums run over fixed leaves, the same for every plan: 64 of them where K divides so, else the
+// largest power of two that divides K; a plan wider than that uses one leaf per rank.
+int LeafWidth(int64_t k, int tp);
+
 struct PlanOptions {
   int tp = 1, pp = 1, dp = 1, lnc = 2;
   NumberFormats formats;
@@ -38,6 +42,7 @@ struct PlanOptions {
   CollectiveChoice collective = CollectiveChoice::kAuto;
   int batch = 1;            // sequences per replica
   int max_positions = 0;    // KV positions reserved per sequence; 0: the model's context
+  int prefill_rows = 128;   // tokens of a prefill chunk: sizes the scratch
 };
 
 // Where a rank sits.
@@ -54,13 +59,20 @@ struct Plan {
   PlanOptions options;
   int cores_per_chip = 4;  // logical
   std::vector<RankPlace> ranks;
-  int kv_group = 1;        // ranks that share one query head (TP above heads)
-  int kv_copies = 1;       // copies of each KV head
+  int kv_group = 1;        // ranks that share one query head (TP above heads), neighbours in one chip
+  int kv_copies = 1;       // copies of each KV head within a replica's stage
+  int kv_heads_per_rank = 1;
   bool neuron_today = false;       // current Neuron serving software offers this
   std::string neuron_note;         // one sentence why or why not
 
   int rank(int tp, int pp, int dp) const { return (dp * options.pp + pp) * options.tp + tp; }
   int layers_per_stage() const { return model.layers / options.pp; }
+  int heads_per_rank() const { return model.heads > options.tp ? model.heads / options.tp : 1; }
+  int max_positions() const {
+    return options.max_positions > 0 ? options.max_positions : model.context;
+  }
+  // The KV head that query head `head` reads.
+  int kv_head(int head) const { return head / (model.heads / model.kv_heads); }
 };
 
 // Checks that the degrees divide the model and the machine and names the feasible ones where not, then
@@ -72,6 +84,7 @@ PlanOptions DefaultPlan(const model::ModelSpec& model, const hw::System& system)
 // HBM categories, after the Neuron runtime's own.
 enum class Category : uint8_t { kWeights, kKv, kScratch, kIo, kCollectives, kCode };
 inline constexpr int kCategories = 6;
+inline constexpr int kKvPage = 32;  // positions
 constexpr const char* CategoryName(Category c) {
   constexpr const char* kNames[] = {"weights", "kv", "scratch", "io", "collectives", "code"};
   return kNames[static_cast<int>(c)];
@@ -95,7 +108,7 @@ struct MemoryMap {
     return sum;
   }
 };
-// The map; an Error of kind kOutOfMemory names the stack, the largest category and by how much, with the
+// CheckMemory's Error of kind kOutOfMemory names the stack, the largest category and by how much, with the
 // nearest plan that fits.
 MemoryMap BuildMemory(const Plan& plan);
 Status CheckMemory(const Plan& plan, const MemoryMap& map);

@@ -41,11 +41,12 @@ struct Operand {
 
 enum class OpKind : uint8_t {
   kEmbed,           // out[m][hidden/tp]: this rank's columns of the embedding rows
-  kAllGather,       // along the last dimension
+  kAllGather,       // in place: every rank's part to every rank, [ranks][m][n]
+  kUnpack,          // [ranks][m][n] -> [m][ranks * n]
   kRmsNorm,         // in0 x bf16, in1 gamma -> out codes, out1 scales (per token)
   kMatmul,          // in0 codes, in1 scales, weight -> out fp32 [m][n]
-  kRope,            // in place on q and k parts of qkv
-  kKvAppend,        // writes the step's keys and values to the KV pages this rank holds
+  kRope,            // in place on the q and k parts of qkv
+  kKvAppend,        // the step's keys and values to the KV pages this rank holds
   kAttentionScores, // q x K over this rank's pages, local maximum
   kAttentionValues, // exp, sums and P x V over this rank's pages: partial (l, o)
   kAttentionFinish, // o / l, this rank's part, quantised per leaf
@@ -70,10 +71,10 @@ struct Op {
   Phase phase = Phase::kForward;
   const char* name = "";   // "qkv", "attn.out", "ffn.up": static storage
   int16_t kernel = -1;     // ops with one number form one fused kernel: sim charges its fixed cost once
-  Operand in[3];
-  Operand out[2];
-  int32_t m = 0;           // rows (tokens of the step times batch)
-  int32_t n = 0, k = 0;    // matmul sizes, or elements per row
+  Operand in[3] = {};           // matmuls: codes, scales, weight
+  Operand out[2] = {};
+  int32_t m = 0;           // rows (tokens of the step times sequences)
+  int32_t n = 0, k = 0;    // matmul sizes; collectives: n elements per row of one rank's part
   int32_t leaf = 0;        // split-K leaf width
   int32_t heads = 0;       // query heads this rank works on
   int32_t head_dim = 0;
@@ -87,15 +88,16 @@ struct Section {
 
 struct Role {
   int stage = 0;
+  int first_layer = 0;  // of the model
   std::vector<TensorDecl> tensors;
   std::vector<Op> ops;
   std::vector<Section> sections;
   uint64_t hbm_bytes = 0, sbuf_bytes = 0;  // arena sizes per rank
 };
 
-// A set of ranks that talk: positions relative to a stage's TP ranks; `stride` apart groups repeat.
+// Ranks that talk: `shape.ranks()` neighbours in a stage's TP order form one group, the next ones another.
 struct Group {
-  int size = 1;      // ranks in one group: TP, or the ranks that share a head
+  GroupShape shape;
   const char* name = "";
 };
 
@@ -116,7 +118,14 @@ struct Program {
   int record_count() const;   // ops + sections + tensors over all roles: what folding keeps small
 };
 
-Result<Program> BuildProgram(const Plan& plan, const StepShape& shape);
+// `shape.sequences` and `kv_positions` are taken as given (a compiled bucket); rows * sequences must be at
+// least 1.
+Program BuildProgram(const Plan& plan, const StepShape& shape);
+
+// Elements of a collective op's data buffer over its group, and of the whole schedule it runs by.
+CollectiveOp CollectiveOf(OpKind kind);
+bool IsCollective(OpKind kind);  // all-gather, all-reduce or gather
+Schedule BuildSchedule(const Plan& plan, const Program& program, const Op& op, const Role& role);
 
 // Calls fn(role, op, layer) in program order, repeats expanded; layer is the stage-local layer index.
 template <typename Fn>
