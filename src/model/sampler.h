@@ -22,9 +22,10 @@ struct TokenChance {
   float logprob = 0;  // natural log, of the untempered distribution over the whole vocabulary
 };
 
-// Picks a token for generation step `step`. A NaN logit anywhere makes the result id -1.
+// Picks a token for generation step `step`; temperature, then top-k, then top-p. A NaN logit
+// anywhere, an infinite greatest one or no logits at all make the result id -1.
 TokenChance Sample(std::span<const float> logits, const SamplerOptions& options, uint64_t step);
-// The `count` likeliest tokens, best first.
+// The `count` likeliest tokens, best first; none where Sample gives -1.
 std::vector<TokenChance> TopTokens(std::span<const float> logits, int count);
 
 }  // namespace novascope::model

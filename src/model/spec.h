@@ -1,5 +1,5 @@
-// Model shapes as rows, each with its source. A ModelSpec is a blueprint: no weights, no state. Shapes of
-// models too big to run are rows like any other; only `runnable` ones come with weights.
+// Model shapes as rows, each with its source. A ModelSpec is a blueprint: no weights, no state.
+// Shapes of models too big to run are rows like any other; only `runnable` ones come with weights.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace novascope::model {
 
-// A Llama-style decoder: RMSNorm, RoPE (half-split pairs i, i + head_dim/2), grouped-query attention,
-// SwiGLU, no biases.
+// A Llama-style decoder: RMSNorm, RoPE (half-split pairs i, i + head_dim/2), grouped-query
+// attention, SwiGLU, no biases.
 struct ModelSpec {
   std::string id;     // stable, in URLs: "scope-micro", "nova-micro-like", "llama-3.1-405b"
   std::string label;  // for people
