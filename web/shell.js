@@ -1,0 +1,133 @@
+// The page: loads the app (panels), the core (in its Worker) and the model, connects them, and draws
+// when something asked for it. `window.novascope` is for tests and tools.
+//
+// The address takes ?autorun=0 (do not run the first prompt) and ?core=baseline|relaxed (force a core).
+
+import { AppView } from "./app-view.js";
+import { createSession, fetchModel, hasWebGl2, pickVariant, VARIANT_LABELS } from "./core.js";
+import { addPart, hideLoading, hideWeights, say, showNotice, showWeights } from "./notices.js";
+import { packError, packMessage } from "./protocol.js";
+import { Stage } from "./stage.js";
+
+const SITE = new URL("../", import.meta.url).href;
+const CORES = { baseline: "core", relaxed: "core-relaxed" };
+const query = new URLSearchParams(location.search);
+const canvas = document.getElementById("canvas");
+
+let app = null;
+let session = null;
+let loading = true;
+const waitingCommands = []; // the app may speak before the core is there
+const wall = { run_ms: 0, tokens: 0, startedAt: 0 };
+
+const stage = new Stage(canvas, {
+  draw: (time) => app?.frame(time) ?? false,
+  resized: (width, height, ratio) => app?.resize(width, height, ratio),
+});
+
+function stop(title, error) {
+  loading = false;
+  showNotice(title, error.message, error.fix ?? "Reload the page to try again.");
+  console.error(error);
+}
+
+function sendToCore(bytes) {
+  if (session) session.post(bytes);
+  else waitingCommands.push(bytes);
+}
+
+function sendToApp(bytes) {
+  app.message(bytes);
+  stage.request();
+}
+
+// Events go to the app as they are. Real time is added here, as an event of its own: the core has no
+// clock, and its messages stay the same on every machine.
+function connect() {
+  session.on("message", sendToApp);
+  session.on("step", (event) => {
+    const { index, wall_ms } = event;
+    sendToApp(packMessage({ ev: "wall", index, wall_ms, variant: VARIANT_LABELS[session.variant] }));
+    wall.tokens += event.token ? 1 : 0;
+    wall.run_ms = performance.now() - wall.startedAt;
+  });
+  session.on("plan", () => Object.assign(wall, { tokens: 0, run_ms: 0, startedAt: performance.now() }));
+  for (const name of ["done", "error", "loaded"]) session.on(name, () => queueMicrotask(summarise));
+  session.on("state", ({ state }) => state === "paused" && queueMicrotask(summarise));
+  for (const bytes of waitingCommands.splice(0)) session.post(bytes);
+}
+
+function summarise() {
+  say(app.snapshot().summary ?? "");
+}
+
+async function loadModel() {
+  try {
+    const files = await fetchModel({ baseUrl: SITE, onProgress: showWeights });
+    await session.load(files);
+  } catch (error) {
+    // The panels stay usable for everything that needs no weights; the app shows the sentence.
+    sendToApp(packError(error.code ?? "load", error.message, error.fix ?? "Reload the page."));
+  }
+  hideWeights();
+}
+
+const calm = () =>
+  query.get("autorun") === "0" || matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+async function boot() {
+  const variant = CORES[query.get("core")] ?? pickVariant();
+  if (!variant) {
+    const fix = "A current Chrome, Edge, Firefox, or Safari 16.4 or later has it.";
+    showNotice("This browser has no WebAssembly SIMD", "Novascope computes with it and cannot run here.", fix);
+    loading = false;
+    return;
+  }
+  if (!hasWebGl2()) {
+    const fix = "Turn on hardware acceleration in the browser's settings, or use a current browser.";
+    showNotice("WebGL2 is not available", "Novascope draws with it and cannot be shown here.", fix);
+    loading = false;
+    return;
+  }
+  const hooks = { onCommand: sendToCore, requestFrame: () => stage.request() };
+  [app, session] = await Promise.all([
+    AppView.load(SITE, canvas, hooks, addPart("Panels and 3D view")),
+    createSession({ baseUrl: SITE, variant, onProgress: addPart("Core: arithmetic and simulation") }),
+  ]);
+  app.init(devicePixelRatio);
+  hideLoading();
+  connect();
+  session.post(packMessage({ v: 1, cmd: "hello" })); // the app needs the answer too
+  stage.start();
+  await loadModel();
+  if (!calm()) app.command({ cmd: "run" });
+  loading = false;
+  stage.request();
+}
+
+canvas.addEventListener("webglcontextlost", (event) => {
+  event.preventDefault();
+  showNotice("The graphics context was lost", "The browser took the page's WebGL2 context away.",
+    "Reload the page to draw again.");
+});
+
+window.novascope = {
+  /** The app's state as plain data, and what the page itself knows. */
+  snapshot() {
+    const { run_ms, tokens } = wall;
+    return {
+      ...app?.snapshot(),
+      page: { frames: stage.frames, ratio: devicePixelRatio, core: session?.variant ?? "",
+        canvas: [canvas.width, canvas.height], wall: { run_ms, tokens } },
+    };
+  },
+  /** Nothing loading, nothing computing, nothing to draw. */
+  idle: () => !loading && !stage.waiting && !(session?.busy ?? false),
+  /** A command to the app, as its menus and buttons give them. */
+  command(object) {
+    app.command(object);
+    stage.request();
+  },
+};
+
+boot().catch((error) => stop("Novascope could not start", error));
