@@ -22,10 +22,12 @@ namespace novascope::exec {
 struct Tamper {
   enum class Kind : uint8_t { kNone, kDrop, kDuplicate, kSwap } kind = Kind::kNone;
   int64_t message = -1;
+  bool unchecked = false;  // receivers do not check tags, so the damage goes on into the numbers
 };
 
 class Engine {
  public:
+  struct State;  // exec/state.h
   // Places the weights. `topology` must outlive the engine. Refuses kBf16 reduction and models whose
   // sizes the kernels do not take, naming the size.
   static Result<Engine> Create(const plan::Plan& plan, const model::Weights& weights,
@@ -44,6 +46,10 @@ class Engine {
   Status BeginStep(const plan::Program& program, std::span<const int32_t> tokens);
   // Does up to `units` ops, each over all its ranks. Returns true while the step is unfinished.
   bool Advance(int units);
+  // An Error where a receiver refused a message; the step is then over without logits.
+  Status status() const;
+  // Messages delivered since BeginStep.
+  int64_t messages() const;
   // After a finished step with logits: [vocab] of the last row, as TP rank 0 of the last stage holds them.
   std::span<const float> logits() const;
 
@@ -58,7 +64,6 @@ class Engine {
   void set_tamper(const Tamper& tamper);
 
  private:
-  struct State;
   explicit Engine(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

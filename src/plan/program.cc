@@ -221,6 +221,7 @@ class RoleBuilder {
     op.out[0].tensor = parts;
     op.n = static_cast<int32_t>(columns);
     if (tp_ == 1) return;
+    op.part = FindGroup(tp_, "tp");
     Collective(OpKind::kAllGather, "embed.gather", parts, tp_, columns);
     Op& unpack = Add(OpKind::kUnpack, "embed.unpack", false);
     unpack.in[0].tensor = parts;
@@ -251,9 +252,11 @@ class RoleBuilder {
     Kernel();
     const Quantised normed = NormAndQuantise("attn.norm", gamma);
     Matmul("qkv", normed, w_qkv, qkv, columns, model_.hidden);
+    if (share_ > 1) role_.ops.back().part = FindGroup(share_, "head");
     Op& rope = Add(OpKind::kRope, "rope");
     rope.out[0].tensor = qkv;
     rope.n = static_cast<int32_t>(columns);
+    if (share_ > 1) rope.part = FindGroup(share_, "head");
     SetHeads(&rope, heads);
     if (share_ > 1) Collective(OpKind::kAllGather, "qkv.exchange", qkv, share_, columns);
 
@@ -332,6 +335,7 @@ class RoleBuilder {
       role_.ops.back().in[0].offset = (shape_.rows - 1) * model_.hidden;
       role_.ops.back().in[0].stride = shape_.rows * model_.hidden;
       Matmul("head", normed, w, logits, n, model_.hidden);
+      if (tp_ > 1) role_.ops.back().part = FindGroup(tp_, "tp");
       if (tp_ > 1) Collective(OpKind::kGather, "logits.gather", logits, tp_, n);
       Op& sample = Add(OpKind::kSample, "sample", false);
       sample.in[0].tensor = logits;

@@ -79,6 +79,8 @@ struct Op {
   int32_t heads = 0;       // query heads this rank works on
   int32_t head_dim = 0;
   int16_t group = -1;      // collective group: index into Program::groups
+  int16_t part = -1;       // the output is this rank's part of a buffer that this group gathers: it lies
+                           // index_in_group * m * n elements in
 };
 
 struct Section {
