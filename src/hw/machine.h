@@ -21,6 +21,7 @@ struct Chip {
   Sourced<uint64_t> hbm_stack_bytes;
   Sourced<uint64_t> hbm_stack_bytes_per_second;       // peak
   Sourced<uint64_t> hbm_kernel_bytes_per_second;      // what a fused decode kernel streams from one stack
+  Sourced<uint64_t> dma_core_bytes_per_second;        // practical, the DMA engines of one physical core
   Sourced<uint64_t> tensor_hz, vector_hz, scalar_hz;  // engine clocks
   Sourced<int> pe_rows, pe_columns;                   // systolic array
   Sourced<int> matmul_max_n, matmul_min_cycles;       // 512; 64
@@ -28,6 +29,7 @@ struct Chip {
   Sourced<uint64_t> sbuf_bytes, psum_bytes;           // per physical core
   Sourced<uint64_t> code_bytes_per_core;              // the runtime's own 96 MB per physical core
   Sourced<int64_t> kernel_bf16_ps, kernel_fp8_ps;     // fixed cost of a fused kernel at LNC=2
+  Sourced<int64_t> kernel_lnc1_ps;                    // the same at LNC=1
   Sourced<int64_t> dma_start_ps;
 };
 
@@ -43,14 +45,16 @@ struct System {
   const char* chip;   // Chip id
   int instances = 1;  // joined by Z rings
   int torus_x = 4, torus_y = 4;
-  Sourced<uint64_t> in_chip_bytes_per_second;  // between two cores of a chip, per direction
+  Sourced<uint64_t> in_chip_bytes_per_second;  // what the cores of one chip exchange, all together
   Sourced<uint64_t> xy_bytes_per_second, z_bytes_per_second, efa_bytes_per_second;  // per direction
   Sourced<int64_t> in_chip_hop_ps, xy_hop_ps, z_hop_ps, efa_hop_ps;
-  Sourced<int64_t> mesh_base_ps;               // small all-reduce: 17.5 us
+  Sourced<int64_t> mesh_base_ps;               // small all-reduce in one instance: 17.5 us
+  Sourced<int64_t> mesh_in_chip_base_ps;       // the same among the cores of one chip: 12.9 us
   Sourced<uint64_t> mesh_bytes_per_second;     // 100 GB/s
   Sourced<int64_t> straggler_ps;               // mean extra wait, high case only
   Sourced<int64_t> host_gap_ps;                // synchronous step gap
   int chips() const { return instances * torus_x * torus_y; }
+  int instance_of(int chip_index) const { return chip_index / (torus_x * torus_y); }
 };
 
 std::span<const Chip> Chips();
@@ -80,6 +84,9 @@ struct Topology {
   // Dimension-ordered route (x, then y, then z; ties go to the positive direction), as link ids. from ==
   // to gives the chip's in-chip link.
   std::span<const uint16_t> Route(int from_chip, int to_chip) const;
+  // Rate and hop latency of a link, from the system row.
+  uint64_t bytes_per_second(LinkKind kind) const;
+  int64_t hop_ps(LinkKind kind) const;
 
   std::vector<uint16_t> route_links;   // all routes, back to back
   std::vector<uint32_t> route_begin;   // [chips * chips + 1]
