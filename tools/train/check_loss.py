@@ -9,7 +9,9 @@ import os
 import sys
 
 TOLERANCE = 0.01
-STORED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../assets/models/scope-micro/loss.json")
+STORED = os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "../../assets/models/scope-micro/loss.json"
+)
 
 
 def figures(run):
@@ -26,13 +28,19 @@ def figures(run):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--run", required=True)
     parser.add_argument("--out", required=True)
     arguments = parser.parse_args()
     got = figures(arguments.run)
     with open(os.path.join(arguments.out, "loss.json"), "w", encoding="utf-8") as stream:
-        json.dump({"command": "tools/train/train --out DIR", "tolerance": TOLERANCE, "losses": got}, stream, indent=2)
+        json.dump(
+            {"command": "tools/train/train --out DIR", "tolerance": TOLERANCE, "losses": got},
+            stream,
+            indent=2,
+        )
         stream.write("\n")
     if not os.path.exists(STORED):
         print("no stored loss.json to compare with")

@@ -1,4 +1,4 @@
-"""The corpus: chat-shaped tasks and plain prose, made from hand-written fragments, deterministic by seed.
+"""The corpus: chat-shaped tasks and plain prose from hand-written fragments, deterministic by seed.
 
     corpus.py --seed 1 --documents 20 [--held-out]     print some documents
 
@@ -13,7 +13,13 @@ import corpus_logs
 from corpus_bank import fill, split
 from rng import Rng
 
-BEGIN, END, SYSTEM, USER, ASSISTANT = ("<|begin|>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>")
+BEGIN, END, SYSTEM, USER, ASSISTANT = (
+    "<|begin|>",
+    "<|end|>",
+    "<|system|>",
+    "<|user|>",
+    "<|assistant|>",
+)
 SPECIALS = [BEGIN, END, SYSTEM, USER, ASSISTANT]
 USER_WEIGHT = 0.1
 
@@ -26,40 +32,110 @@ WHY = {
     "security": ["It may be an attack or a leak.", "It is about safety, so act quickly."],
     "data": ["Some data is missing or wrong.", "It is about stored data."],
     "howto": ["The customer asks how something is done.", "It is a question about use."],
-    "feedback": ["The customer shares an opinion.", "It is praise, a wish or a complaint about the product."],
+    "feedback": [
+        "The customer shares an opinion.",
+        "It is praise, a wish or a complaint about the product.",
+    ],
 }
-ASK_TICKET = ["Classify this support ticket:", "Classify this ticket:", "Which label fits this ticket?",
-              "Label this ticket:", "Classify the ticket as billing, access, performance, outage, security, "
-              "data, howto or feedback:", "What kind of ticket is this?", "Sort this ticket:", "Ticket:"]
-ASK_ROUTE = ["Route this request to micro, lite or pro:", "Which model should handle this?", "Route this request:",
-             "Micro, lite or pro?", "Which model size fits this request?", "Route:", "Choose a model for this request:"]
-ASK_SENTIMENT = ["What is the sentiment?", "Sentiment:", "Is this positive, negative or neutral?",
-                 "Classify the sentiment of this text:", "Positive, negative or neutral:"]
-ASK_EXTRACT = ["Extract the fields as JSON:", "Extract name, date, amount and order id as JSON:",
-               "Extract the fields:", "Get name, date, amount and order id:", "Extract as JSON:"]
-MAILS = ["{Hello|Hi}, my name is $name and I paid $amount for order $order on $date.",
-         "Order $order was placed on $date by $name for $amount.",
-         "Please send the invoice for order $order ($amount) to $name.",
-         "$name here. My order $order from $date has not arrived.",
-         "I, $name, would like to return order $order.", "On $date we received $amount from $name.",
-         "Refund $amount to $name, order number $order.", "Dear team, order $order of $date is wrong. Regards, $name",
-         "{Invoice|Receipt} for $name: order $order, $amount, due $date.",
-         "The payment of $amount on $date failed. Can you help? Thanks, $name",
-         "Customer: $name. Order: $order. Date: $date. Total: $amount.",
-         "Hi, this is $name. I was charged $amount twice for $order.",
-         "$name bought a license on $date for $amount, the order id is $order.",
-         "We shipped order $order to $name on $date."]
-HELLO = ["Hi, ", "Hello, ", "Hello team, ", "Hi there, ", "Dear support, ", "Good morning, ", "Hey, ", "Please help: "]
-GOODBYE = [" Thanks!", " Thank you.", " Please help.", " Thanks in advance.", " Please reply soon.", " Best regards"]
-QUESTION_FORMS = ["{q}?", "{q}?", "{q}?", "{q}?", "{q}", "{q}, please?", "Please tell me: {q}?", "I have a question. {q}?",
-                  "{q}? Answer in two sentences.", "Briefly: {q}?", "In short, {l}?", "Hello! {q}?", "{q}?\n",
-                  "Question: {q}?", "Can you explain: {l}?"]
-TITLE_FORMS = ["Explain {t}.", "Tell me about {t}.", "Write two sentences about {t}.", "What should I know about {t}?",
-               "Write a short text about {t}.", "{t}", "Describe {t} in plain words.", "Write three sentences about {t}."]
+ASK_TICKET = [
+    "Classify this support ticket:",
+    "Classify this ticket:",
+    "Which label fits this ticket?",
+    "Label this ticket:",
+    "Classify the ticket as billing, access, performance, outage, security, "
+    "data, howto or feedback:",
+    "What kind of ticket is this?",
+    "Sort this ticket:",
+    "Ticket:",
+]
+ASK_ROUTE = [
+    "Route this request to micro, lite or pro:",
+    "Which model should handle this?",
+    "Route this request:",
+    "Micro, lite or pro?",
+    "Which model size fits this request?",
+    "Route:",
+    "Choose a model for this request:",
+]
+ASK_SENTIMENT = [
+    "What is the sentiment?",
+    "Sentiment:",
+    "Is this positive, negative or neutral?",
+    "Classify the sentiment of this text:",
+    "Positive, negative or neutral:",
+]
+ASK_EXTRACT = [
+    "Extract the fields as JSON:",
+    "Extract name, date, amount and order id as JSON:",
+    "Extract the fields:",
+    "Get name, date, amount and order id:",
+    "Extract as JSON:",
+]
+MAILS = [
+    "{Hello|Hi}, my name is $name and I paid $amount for order $order on $date.",
+    "Order $order was placed on $date by $name for $amount.",
+    "Please send the invoice for order $order ($amount) to $name.",
+    "$name here. My order $order from $date has not arrived.",
+    "I, $name, would like to return order $order.",
+    "On $date we received $amount from $name.",
+    "Refund $amount to $name, order number $order.",
+    "Dear team, order $order of $date is wrong. Regards, $name",
+    "{Invoice|Receipt} for $name: order $order, $amount, due $date.",
+    "The payment of $amount on $date failed. Can you help? Thanks, $name",
+    "Customer: $name. Order: $order. Date: $date. Total: $amount.",
+    "Hi, this is $name. I was charged $amount twice for $order.",
+    "$name bought a license on $date for $amount, the order id is $order.",
+    "We shipped order $order to $name on $date.",
+]
+HELLO = [
+    "Hi, ",
+    "Hello, ",
+    "Hello team, ",
+    "Hi there, ",
+    "Dear support, ",
+    "Good morning, ",
+    "Hey, ",
+    "Please help: ",
+]
+GOODBYE = [
+    " Thanks!",
+    " Thank you.",
+    " Please help.",
+    " Thanks in advance.",
+    " Please reply soon.",
+    " Best regards",
+]
+QUESTION_FORMS = [
+    "{q}?",
+    "{q}?",
+    "{q}?",
+    "{q}?",
+    "{q}",
+    "{q}, please?",
+    "Please tell me: {q}?",
+    "I have a question. {q}?",
+    "{q}? Answer in two sentences.",
+    "Briefly: {q}?",
+    "In short, {l}?",
+    "Hello! {q}?",
+    "{q}?\n",
+    "Question: {q}?",
+    "Can you explain: {l}?",
+]
+TITLE_FORMS = [
+    "Explain {t}.",
+    "Tell me about {t}.",
+    "Write two sentences about {t}.",
+    "What should I know about {t}?",
+    "Write a short text about {t}.",
+    "{t}",
+    "Describe {t} in plain words.",
+    "Write three sentences about {t}.",
+]
 
 
 class Corpus:
-    """Draws documents. `held_out` uses the fragments that training never sees on the user's side."""
+    """Draws documents. `held_out` takes the user's words from fragments kept out of training."""
 
     def __init__(self, held_out=False):
         self.held_out = held_out
@@ -75,32 +151,51 @@ class Corpus:
         assert list(self.tickets) == LABELS
 
     def document(self, rng):
-        """One document; one in fifteen is a conversation of several tasks, so that long contexts occur."""
+        """One document; one in fifteen is a conversation, so that long contexts occur."""
         parts = self._single(rng)
         if not rng.chance(1 / 15):
             return parts
         for _ in range(rng.between(2, 5)):
             more = self._single(rng)
             if more[1][0] in (USER, SYSTEM) and parts[-2][0] != BEGIN:
-                parts = parts + more[1 if more[1][0] == USER else 3:]
+                parts = parts + more[1 if more[1][0] == USER else 3 :]
         return parts
 
     def _single(self, rng):
-        kind = rng.weighted([("explain", 30), ("prose", 10), ("log", 24), ("ticket", 12), ("route", 9),
-                             ("extract", 8), ("sentiment", 5), ("smalltalk", 3), ("offtopic", 4)])
+        kind = rng.weighted(
+            [
+                ("explain", 30),
+                ("prose", 10),
+                ("log", 24),
+                ("ticket", 12),
+                ("route", 9),
+                ("extract", 8),
+                ("sentiment", 5),
+                ("smalltalk", 3),
+                ("offtopic", 4),
+            ]
+        )
         return getattr(self, "_" + kind)(rng)
 
     def _chat(self, rng, turns, system=True):
         parts = [(BEGIN, True, 0.0)]
         if system and rng.chance(0.4):
-            parts += [(SYSTEM, True, 0.0), (fill(rng, rng.pick(self.misc["system"].lines)), False, USER_WEIGHT)]
+            parts += [
+                (SYSTEM, True, 0.0),
+                (fill(rng, rng.pick(self.misc["system"].lines)), False, USER_WEIGHT),
+            ]
         for request, answer in turns:
-            parts += [(USER, True, 0.0), (request, False, USER_WEIGHT), (ASSISTANT, True, USER_WEIGHT),
-                      (answer, False, 1.0), (END, True, 1.0)]
+            parts += [
+                (USER, True, 0.0),
+                (request, False, USER_WEIGHT),
+                (ASSISTANT, True, USER_WEIGHT),
+                (answer, False, 1.0),
+                (END, True, 1.0),
+            ]
         return parts
 
     def _noise(self, rng, text, mail=False):
-        """What people do to a sentence: greetings, lower case, no full stop, a slip of the finger."""
+        """What people do to a sentence: greetings, lower case, no full stop, a typing slip."""
         if mail and rng.chance(0.2):
             text = rng.pick(HELLO) + text
         if mail and rng.chance(0.2):
@@ -112,8 +207,11 @@ class Corpus:
         if rng.chance(0.12) and len(text) > 12:
             at = rng.between(2, len(text) - 3)
             if text[at].isalpha() and text[at + 1].isalpha():
-                text = text[:at] + rng.pick([text[at + 1] + text[at], text[at + 1], text[at] * 2 + text[at + 1]]) \
-                    + text[at + 2:]
+                text = (
+                    text[:at]
+                    + rng.pick([text[at + 1] + text[at], text[at + 1], text[at] * 2 + text[at + 1]])
+                    + text[at + 2 :]
+                )
         return text
 
     def _sentences(self, rng, topic):
@@ -140,8 +238,12 @@ class Corpus:
         answer = self._sentences(rng, topic)
         if rng.chance(0.12):
             # Plain text, without roles: a prompt typed into a bare completion.
-            return [(BEGIN, True, 0.0), (request, False, USER_WEIGHT),
-                    (rng.pick([" ", "\n"]) + answer, False, 1.0), (END, True, 1.0)]
+            return [
+                (BEGIN, True, 0.0),
+                (request, False, USER_WEIGHT),
+                (rng.pick([" ", "\n"]) + answer, False, 1.0),
+                (END, True, 1.0),
+            ]
         turns = [(request, answer)]
         if rng.chance(0.15):
             request, topic = self._question(rng)
@@ -154,7 +256,11 @@ class Corpus:
             if i and rng.chance(0.3):
                 text.append(fill(rng, rng.pick(self.misc["prose_link"].lines)))
             text.append(self._sentences(rng, rng.pick(self.topics)))
-        return [(BEGIN, True, 0.0), (rng.pick([" ", "\n"]).join(text), False, 1.0), (END, True, 1.0)]
+        return [
+            (BEGIN, True, 0.0),
+            (rng.pick([" ", "\n"]).join(text), False, 1.0),
+            (END, True, 1.0),
+        ]
 
     def _log(self, rng):
         return self._chat(rng, [corpus_logs.task(rng)])
@@ -166,7 +272,10 @@ class Corpus:
     def _ticket(self, rng):
         label = rng.pick(LABELS)
         text = self._noise(rng, fill(rng, rng.pick(self.tickets[label])), mail=True)
-        return self._chat(rng, [(self._ask(rng, ASK_TICKET, text), label + ". " + fill(rng, rng.pick(WHY[label])))])
+        return self._chat(
+            rng,
+            [(self._ask(rng, ASK_TICKET, text), label + ". " + fill(rng, rng.pick(WHY[label])))],
+        )
 
     def _route(self, rng):
         label = rng.pick(["micro", "lite", "pro"])
@@ -190,8 +299,10 @@ class Corpus:
             if "$" + slot in text:
                 found[slot] = corpus_bank.SLOTS[slot](rng)
                 text = text.replace("$" + slot, found[slot])
-        fields = ['"%s": %s' % ("order_id" if k == "order" else k, "null" if v is None else '"%s"' % v)
-                  for k, v in found.items()]
+        fields = [
+            '"%s": %s' % ("order_id" if k == "order" else k, "null" if v is None else '"%s"' % v)
+            for k, v in found.items()
+        ]
         return self._chat(rng, [(self._ask(rng, ASK_EXTRACT, text), "{" + ", ".join(fields) + "}")])
 
     def _smalltalk(self, rng):
@@ -205,7 +316,9 @@ class Corpus:
 
     def _offtopic(self, rng):
         section = self.misc["offtopic"]
-        request = fill(rng, rng.pick(split(section.questions, self.held_out))) + rng.pick(["?", "?", "", "."])
+        request = fill(rng, rng.pick(split(section.questions, self.held_out))) + rng.pick(
+            ["?", "?", "", "."]
+        )
         return self._chat(rng, [(self._noise(rng, request), fill(rng, rng.pick(section.answers)))])
 
 

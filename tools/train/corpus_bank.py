@@ -8,22 +8,44 @@ asked for sentences it could have learnt, but in words it has not seen.
 import os
 import re
 
-MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September",
-          "October", "November", "December"]
-FIRST = ["Anna", "Ben", "Carla", "David", "Elena", "Felix", "Grace", "Hugo", "Ines", "Jonas", "Karin",
-         "Luis", "Maria", "Nora", "Oscar", "Paula", "Quinn", "Rosa", "Samir", "Tina", "Uma", "Victor",
-         "Wendy", "Yusuf", "Zoe", "Amir", "Bianca", "Chen", "Dora", "Emil", "Farah", "Georg", "Helga",
-         "Ivan", "Julia", "Kenji", "Lena", "Marco", "Nadia", "Omar", "Petra", "Ravi", "Sofia", "Tomas",
-         "Vera", "Walter", "Ximena", "Yara", "José", "Zoë", "Åsa", "Jürgen"]
-LAST = ["Adler", "Brown", "Costa", "Diaz", "Evans", "Fischer", "Garcia", "Hansen", "Ito", "Jansen", "Khan",
-        "Lopez", "Miller", "Novak", "Okafor", "Peters", "Quist", "Rossi", "Schmidt", "Tanaka", "Ueda",
-        "Vargas", "Weber", "Young", "Zeman", "Baker", "Clark", "Dubois", "Ferrari", "Gruber", "Horvat",
-        "Kim", "Larsen", "Moreau", "Nguyen", "Ortiz", "Patel", "Ramos", "Silva", "Taylor", "Wagner",
-        "Müller", "Núñez", "Lindström"]
+MONTHS = """
+January February March April May June July August September October November December
+""".split()
+FIRST = """
+Anna Ben Carla David Elena Felix Grace Hugo Ines Jonas Karin Luis Maria Nora Oscar Paula Quinn
+Rosa Samir Tina Uma Victor Wendy Yusuf Zoe Amir Bianca Chen Dora Emil Farah Georg Helga Ivan
+Julia Kenji Lena Marco Nadia Omar Petra Ravi Sofia Tomas Vera Walter Ximena Yara José Zoë Åsa
+Jürgen
+""".split()
+LAST = """
+Adler Brown Costa Diaz Evans Fischer Garcia Hansen Ito Jansen Khan Lopez Miller Novak Okafor
+Peters Quist Rossi Schmidt Tanaka Ueda Vargas Weber Young Zeman Baker Clark Dubois Ferrari
+Gruber Horvat Kim Larsen Moreau Nguyen Ortiz Patel Ramos Silva Taylor Wagner Müller Núñez
+Lindström
+""".split()
 
 _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
 _SLOT = re.compile(r"\$([a-z]+)")
-_ONSETS = ["b", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "st", "br", "kr"]
+_ONSETS = [
+    "b",
+    "d",
+    "f",
+    "g",
+    "h",
+    "k",
+    "l",
+    "m",
+    "n",
+    "p",
+    "r",
+    "s",
+    "t",
+    "v",
+    "w",
+    "st",
+    "br",
+    "kr",
+]
 _VOWELS = ["a", "e", "i", "o", "u", "ai", "ei"]
 _CODAS = ["", "n", "r", "s", "l", "k", "m", "t"]
 
@@ -51,9 +73,13 @@ def order_id(rng):
 
 def date(rng):
     day, month, year = rng.between(1, 28), rng.between(1, 12), rng.between(2023, 2028)
-    return rng.weighted([("%d-%02d-%02d" % (year, month, day), 3),
-                         ("%d %s %d" % (day, MONTHS[month - 1], year), 2),
-                         ("%s %d" % (MONTHS[month - 1], day), 2)])
+    return rng.weighted(
+        [
+            ("%d-%02d-%02d" % (year, month, day), 3),
+            ("%d %s %d" % (day, MONTHS[month - 1], year), 2),
+            ("%s %d" % (MONTHS[month - 1], day), 2),
+        ]
+    )
 
 
 def amount(rng):
@@ -66,8 +92,14 @@ def clock(rng):
     return "%02d:%02d" % (rng.below(24), rng.below(60))
 
 
-SLOTS = {"name": person, "order": order_id, "date": date, "amount": amount, "time": clock,
-         "month": lambda rng: rng.pick(MONTHS)}
+SLOTS = {
+    "name": person,
+    "order": order_id,
+    "date": date,
+    "amount": amount,
+    "time": clock,
+    "month": lambda rng: rng.pick(MONTHS),
+}
 
 
 def fill(rng, text):
@@ -76,7 +108,7 @@ def fill(rng, text):
 
 
 class Section:
-    """One "== title" block: plain lines, "? " questions, "N " sentence alternatives, "a "/"r " lines."""
+    """One "== title" block: plain lines, "? " questions, "N " sentences, "a " and "r " lines."""
 
     def __init__(self, title):
         self.title = title

@@ -1,69 +1,157 @@
-"""Server logs with a known cause, and their summaries. Everything in an answer can be read or counted."""
+"""Server logs with a known cause, and summaries of what can be read or counted in them."""
 
 from corpus_bank import MONTHS, expand, made_up_word
 
-SERVICES = ["api", "auth", "web", "db", "cache", "queue", "billing", "search", "mail", "proxy", "worker",
-            "gateway", "storage", "users", "orders", "payments", "scheduler", "metrics", "backup", "dns",
-            "checkout", "images", "sessions", "reports", "sync", "login", "router", "stream", "index",
-            "uploads"]
+SERVICES = """
+api auth web db cache queue billing search mail proxy worker gateway storage users orders
+payments scheduler metrics backup dns checkout images sessions reports sync login router stream
+index uploads
+""".split()
 
 # (error messages, warning messages, advice); @ stands for another service or node.
 ISSUES = [
-    (["timeout @", "timeout calling @", "request timed out", "no reply from @"],
-     ["retry $n", "slow reply from @", "latency high", "retrying @"],
-     ["Check {@|the network and the load of that service} first", "Look at the slowest dependency first"]),
-    (["connection refused @", "cannot connect to @", "connection reset by @", "connection lost"],
-     ["reconnecting to @", "retry $n", "connection unstable"],
-     ["Check whether @ is running and reachable", "Check the network path and the port"]),
-    (["disk full", "no space left on device", "write failed: disk full"],
-     ["disk usage $p%", "disk almost full", "log rotation skipped"],
-     ["Free some disk space and rotate the logs", "Find out what fills the disk"]),
-    (["out of memory", "process killed: out of memory", "allocation failed"],
-     ["memory usage $p%", "memory high", "long garbage collection"],
-     ["Restart the service and look for a memory leak", "Give it more memory or find the leak"]),
-    (["login failed for user $u", "invalid token", "too many failed logins", "access denied"],
-     ["failed login attempt $n", "token expires soon", "unknown address"],
-     ["Check the keys and look for an attack", "Block the address and check the accounts"]),
-    (["certificate expired", "TLS handshake failed", "certificate not valid"],
-     ["certificate expires soon", "old TLS version used"],
-     ["Renew the certificate", "Renew the certificate and set an alert"]),
-    (["query failed", "deadlock detected", "too many connections", "connection pool empty"],
-     ["slow query", "pool almost empty", "lock wait $n s", "replica lag $n s"],
-     ["Look at the slow queries and the connection pool", "Raise the pool size and read the query plans"]),
-    (["queue overflow", "message dropped", "consumer stopped"],
-     ["queue length $n$n$n", "consumer slow", "backlog grows"],
-     ["Add workers or find the message that blocks them", "Check why the consumers are slow"]),
-    (["HTTP 500", "HTTP 503", "HTTP 502 from @", "unhandled exception"],
-     ["HTTP 429", "response slow", "retry $n"],
-     ["Check the last deploy and roll back if needed", "Roll back the last change and read the trace"]),
-    (["deploy failed", "health check failed", "config file missing", "cannot start"],
-     ["restart $n", "health check slow", "old config in use"],
-     ["Roll back and check the configuration", "Compare the configuration with the last good version"]),
-    (["name not resolved @", "DNS lookup failed", "unknown host @"],
-     ["DNS slow", "using old DNS answer"],
-     ["Check the DNS records", "Check the name server and the records"]),
-    (["rate limit exceeded", "quota exceeded", "too many requests"],
-     ["quota $p% used", "throttled", "rate limit near"],
-     ["Slow down the client or raise the limit", "Find the client that sends too much"]),
-    (["checksum mismatch", "file corrupt", "restore failed", "backup failed"],
-     ["checksum retry $n", "backup slow", "snapshot late"],
-     ["Check the storage and restore from a good copy", "Run the backup again and test the restore"]),
-    (["chip $n not responding", "link $n down", "collective timed out", "device error $n"],
-     ["link $n slow", "temperature high", "device retry $n", "HBM usage $p%"],
-     ["Take that device out of service and check its links", "Move the work to another node"]),
+    (
+        ["timeout @", "timeout calling @", "request timed out", "no reply from @"],
+        ["retry $n", "slow reply from @", "latency high", "retrying @"],
+        [
+            "Check {@|the network and the load of that service} first",
+            "Look at the slowest dependency first",
+        ],
+    ),
+    (
+        ["connection refused @", "cannot connect to @", "connection reset by @", "connection lost"],
+        ["reconnecting to @", "retry $n", "connection unstable"],
+        ["Check whether @ is running and reachable", "Check the network path and the port"],
+    ),
+    (
+        ["disk full", "no space left on device", "write failed: disk full"],
+        ["disk usage $p%", "disk almost full", "log rotation skipped"],
+        ["Free some disk space and rotate the logs", "Find out what fills the disk"],
+    ),
+    (
+        ["out of memory", "process killed: out of memory", "allocation failed"],
+        ["memory usage $p%", "memory high", "long garbage collection"],
+        ["Restart the service and look for a memory leak", "Give it more memory or find the leak"],
+    ),
+    (
+        ["login failed for user $u", "invalid token", "too many failed logins", "access denied"],
+        ["failed login attempt $n", "token expires soon", "unknown address"],
+        ["Check the keys and look for an attack", "Block the address and check the accounts"],
+    ),
+    (
+        ["certificate expired", "TLS handshake failed", "certificate not valid"],
+        ["certificate expires soon", "old TLS version used"],
+        ["Renew the certificate", "Renew the certificate and set an alert"],
+    ),
+    (
+        ["query failed", "deadlock detected", "too many connections", "connection pool empty"],
+        ["slow query", "pool almost empty", "lock wait $n s", "replica lag $n s"],
+        [
+            "Look at the slow queries and the connection pool",
+            "Raise the pool size and read the query plans",
+        ],
+    ),
+    (
+        ["queue overflow", "message dropped", "consumer stopped"],
+        ["queue length $n$n$n", "consumer slow", "backlog grows"],
+        ["Add workers or find the message that blocks them", "Check why the consumers are slow"],
+    ),
+    (
+        ["HTTP 500", "HTTP 503", "HTTP 502 from @", "unhandled exception"],
+        ["HTTP 429", "response slow", "retry $n"],
+        [
+            "Check the last deploy and roll back if needed",
+            "Roll back the last change and read the trace",
+        ],
+    ),
+    (
+        ["deploy failed", "health check failed", "config file missing", "cannot start"],
+        ["restart $n", "health check slow", "old config in use"],
+        [
+            "Roll back and check the configuration",
+            "Compare the configuration with the last good version",
+        ],
+    ),
+    (
+        ["name not resolved @", "DNS lookup failed", "unknown host @"],
+        ["DNS slow", "using old DNS answer"],
+        ["Check the DNS records", "Check the name server and the records"],
+    ),
+    (
+        ["rate limit exceeded", "quota exceeded", "too many requests"],
+        ["quota $p% used", "throttled", "rate limit near"],
+        ["Slow down the client or raise the limit", "Find the client that sends too much"],
+    ),
+    (
+        ["checksum mismatch", "file corrupt", "restore failed", "backup failed"],
+        ["checksum retry $n", "backup slow", "snapshot late"],
+        [
+            "Check the storage and restore from a good copy",
+            "Run the backup again and test the restore",
+        ],
+    ),
+    (
+        ["chip $n not responding", "link $n down", "collective timed out", "device error $n"],
+        ["link $n slow", "temperature high", "device retry $n", "HBM usage $p%"],
+        ["Take that device out of service and check its links", "Move the work to another node"],
+    ),
 ]
-INFO = ["started", "ready", "request done", "user logged in", "job finished", "config loaded", "cache warm",
-        "health ok", "backup done", "deploy done", "connected to @", "batch sent", "session closed",
-        "file saved", "sync done", "listening on port $n$n$n$n", "new version running", "cleanup done",
-        "report sent", "request 200", "scaled to $n", "heartbeat", "index updated", "queue empty"]
-ASKS = ["Summarize these server logs:", "Summarize these logs:", "Summarize the server logs:",
-        "Please summarize these server logs:", "Summarise these logs:", "Summarize this log:",
-        "What is wrong in these logs?", "What happened here?", "Read these logs and tell me what to do:",
-        "Give me a short summary of these log lines:", "Logs:", "Can you look at these logs?",
-        "Server logs, please summarize:", "Short summary please:", "Here are the logs from last night:",
-        "Which service is in trouble?", "summarize these server logs:", "Explain this log:"]
-ASK_COUNT = ["How many errors are in these logs?", "Count the errors:", "How many lines are errors?"]
-ASK_WORST = ["Which service has the most errors?", "Which service is the worst?", "Where are the errors?"]
+INFO = [
+    "started",
+    "ready",
+    "request done",
+    "user logged in",
+    "job finished",
+    "config loaded",
+    "cache warm",
+    "health ok",
+    "backup done",
+    "deploy done",
+    "connected to @",
+    "batch sent",
+    "session closed",
+    "file saved",
+    "sync done",
+    "listening on port $n$n$n$n",
+    "new version running",
+    "cleanup done",
+    "report sent",
+    "request 200",
+    "scaled to $n",
+    "heartbeat",
+    "index updated",
+    "queue empty",
+]
+ASKS = [
+    "Summarize these server logs:",
+    "Summarize these logs:",
+    "Summarize the server logs:",
+    "Please summarize these server logs:",
+    "Summarise these logs:",
+    "Summarize this log:",
+    "What is wrong in these logs?",
+    "What happened here?",
+    "Read these logs and tell me what to do:",
+    "Give me a short summary of these log lines:",
+    "Logs:",
+    "Can you look at these logs?",
+    "Server logs, please summarize:",
+    "Short summary please:",
+    "Here are the logs from last night:",
+    "Which service is in trouble?",
+    "summarize these server logs:",
+    "Explain this log:",
+]
+ASK_COUNT = [
+    "How many errors are in these logs?",
+    "Count the errors:",
+    "How many lines are errors?",
+]
+ASK_WORST = [
+    "Which service has the most errors?",
+    "Which service is the worst?",
+    "Where are the errors?",
+]
 ASK_FIRST = ["What is the first error?", "When was the first error?", "Find the first error:"]
 
 
@@ -76,9 +164,12 @@ def _message(rng, text, other):
     text = text.replace("@", other)
     while "$" in text:
         at = text.index("$")
-        value = {"n": str(rng.between(1, 9)), "p": str(rng.between(80, 99)),
-                 "u": rng.pick(["admin", "root", "anna", "test", "guest", "ben"])}[text[at + 1]]
-        text = text[:at] + value + text[at + 2:]
+        value = {
+            "n": str(rng.between(1, 9)),
+            "p": str(rng.between(80, 99)),
+            "u": rng.pick(["admin", "root", "anna", "test", "guest", "ben"]),
+        }[text[at + 1]]
+        text = text[:at] + value + text[at + 2 :]
     return text
 
 
@@ -90,16 +181,18 @@ def _format(rng):
     def hm(t):
         return "%02d:%02d" % (t // 60 % 24, t % 60)
 
-    return rng.weighted([
-        (lambda t, s, v, n, m: "%s %s %s %s" % (hm(t), n, v, m), 8),
-        (lambda t, s, v, n, m: "%s %s %s %s" % (hm(t), v, n, m), 3),
-        (lambda t, s, v, n, m: "%s:%02d %s %s %s" % (hm(t), s, v, n, m), 2),
-        (lambda t, s, v, n, m: "%s:%02d [%s] %s: %s" % (hm(t), s, v, n, m), 2),
-        (lambda t, s, v, n, m: "[%s] %s %s - %s" % (v, hm(t), n, m), 2),
-        (lambda t, s, v, n, m: "%s %s %s %s %s" % (day, hm(t), v, n, m), 1),
-        (lambda t, s, v, n, m: "%sT%s:%02dZ %s %s %s" % (day, hm(t), s, n, v, m), 1),
-        (lambda t, s, v, n, m: "%s %s %s[%s]: %s" % (month, hm(t), n, v, m), 1),
-    ])
+    return rng.weighted(
+        [
+            (lambda t, s, v, n, m: "%s %s %s %s" % (hm(t), n, v, m), 8),
+            (lambda t, s, v, n, m: "%s %s %s %s" % (hm(t), v, n, m), 3),
+            (lambda t, s, v, n, m: "%s:%02d %s %s %s" % (hm(t), s, v, n, m), 2),
+            (lambda t, s, v, n, m: "%s:%02d [%s] %s: %s" % (hm(t), s, v, n, m), 2),
+            (lambda t, s, v, n, m: "[%s] %s %s - %s" % (v, hm(t), n, m), 2),
+            (lambda t, s, v, n, m: "%s %s %s %s %s" % (day, hm(t), v, n, m), 1),
+            (lambda t, s, v, n, m: "%sT%s:%02dZ %s %s %s" % (day, hm(t), s, n, v, m), 1),
+            (lambda t, s, v, n, m: "%s %s %s[%s]: %s" % (month, hm(t), n, v, m), 1),
+        ]
+    )
 
 
 def make_log(rng):
@@ -114,7 +207,9 @@ def make_log(rng):
     errors, warnings, advice = rng.pick(ISSUES)
     if other.rstrip("-123456789") == bad.rstrip("-123456789") or rng.chance(0.4):
         other = rng.pick(["db", "cache", "api", "node", "auth", "host"]) + "-%d" % rng.between(1, 9)
-    count = rng.weighted([(2, 4), (3, 4), (4, 4), (5, 3), (6, 4), (7, 3), (8, 3), (9, 2), (10, 2), (12, 1)])
+    count = rng.weighted(
+        [(2, 4), (3, 4), (4, 4), (5, 3), (6, 4), (7, 3), (8, 3), (9, 2), (10, 2), (12, 1)]
+    )
     shape = rng.weighted([("faulty", 17), ("calm", 2), ("warned", 1)])
     rows = []
     for i in range(count):
@@ -129,7 +224,11 @@ def make_log(rng):
         rows.append([level, service, _message(rng, text, other)])
     if shape == "faulty" and all(row[0] != "ERROR" for row in rows):
         rows[rng.below(count)][:] = ["ERROR", bad, _message(rng, rng.pick(errors), other)]
-    layout, start, warn = _format(rng), rng.below(1430), rng.pick(["WARN", "WARN", "WARN", "WARNING"])
+    layout, start, warn = (
+        _format(rng),
+        rng.below(1430),
+        rng.pick(["WARN", "WARN", "WARN", "WARNING"]),
+    )
     t, second, lines, first, score = start, rng.below(40), [], None, {}
     for level, service, text in rows:
         lines.append(layout(t, second, warn if level == "WARN" else level, service, text))
@@ -143,10 +242,16 @@ def make_log(rng):
         t += step
     # Ties go to the service that appears first: dictionaries keep the order of insertion.
     worst = max(score, key=lambda name: (score[name][0], score[name][1]))
-    facts = {"lines": count, "errors": sum(r[0] == "ERROR" for r in rows),
-             "warnings": sum(r[0] == "WARN" for r in rows), "infos": sum(r[0] == "INFO" for r in rows),
-             "worst": worst, "worst_errors": score[worst][0], "first": first,
-             "advice": expand(rng, rng.pick(advice)).replace("@", other)}
+    facts = {
+        "lines": count,
+        "errors": sum(r[0] == "ERROR" for r in rows),
+        "warnings": sum(r[0] == "WARN" for r in rows),
+        "infos": sum(r[0] == "INFO" for r in rows),
+        "worst": worst,
+        "worst_errors": score[worst][0],
+        "first": first,
+        "advice": expand(rng, rng.pick(advice)).replace("@", other),
+    }
     return lines, facts
 
 
@@ -155,14 +260,22 @@ def _counted(n, noun):
 
 
 def summary(facts):
-    text = "%s: %s, %s, %s." % (_counted(facts["lines"], "line"), _counted(facts["errors"], "error"),
-                                _counted(facts["warnings"], "warning"), _counted(facts["infos"], "info"))
+    text = "%s: %s, %s, %s." % (
+        _counted(facts["lines"], "line"),
+        _counted(facts["errors"], "error"),
+        _counted(facts["warnings"], "warning"),
+        _counted(facts["infos"], "info"),
+    )
     if facts["first"] is None:
         if facts["warnings"] == 0:
             return text + " Everything looks normal. No action is needed."
         return text + " There is no error, but watch %s." % facts["worst"]
-    return (text + " The worst service is %s. The first error is at %s: %s. %s." %
-            (facts["worst"], facts["first"][0], facts["first"][1], facts["advice"]))
+    return text + " The worst service is %s. The first error is at %s: %s. %s." % (
+        facts["worst"],
+        facts["first"][0],
+        facts["first"][1],
+        facts["advice"],
+    )
 
 
 def task(rng):
@@ -173,13 +286,20 @@ def task(rng):
         ask, answer = rng.pick(ASKS), summary(facts)
     elif kind == "count":
         ask, answer = rng.pick(ASK_COUNT), "There %s %s in %s." % (
-            "is" if facts["errors"] == 1 else "are", _counted(facts["errors"], "error"),
-            _counted(facts["lines"], "line"))
+            "is" if facts["errors"] == 1 else "are",
+            _counted(facts["errors"], "error"),
+            _counted(facts["lines"], "line"),
+        )
     elif kind == "worst":
         ask, answer = rng.pick(ASK_WORST), "The worst service is %s, with %s." % (
-            facts["worst"], _counted(facts["worst_errors"], "error"))
+            facts["worst"],
+            _counted(facts["worst_errors"], "error"),
+        )
     else:
-        ask, answer = rng.pick(ASK_FIRST), "The first error is at %s: %s. It comes from %s." % facts["first"]
+        ask, answer = (
+            rng.pick(ASK_FIRST),
+            "The first error is at %s: %s. It comes from %s." % facts["first"],
+        )
     body = "\n".join(lines)
     if rng.chance(0.06):
         return body, answer

@@ -13,9 +13,13 @@ class Batch:
         ids = torch.full((len(documents), length), PAD)
         weights = torch.zeros(len(documents), length)
         for row, (tokens, share) in enumerate(documents):
-            ids[row, :len(tokens)] = torch.tensor(tokens)
-            weights[row, :len(tokens)] = torch.tensor(share)
-        self.inputs, self.targets, self.weights = ids[:, :-1].contiguous(), ids[:, 1:].contiguous(), weights[:, 1:]
+            ids[row, : len(tokens)] = torch.tensor(tokens)
+            weights[row, : len(tokens)] = torch.tensor(share)
+        self.inputs, self.targets, self.weights = (
+            ids[:, :-1].contiguous(),
+            ids[:, 1:].contiguous(),
+            weights[:, 1:],
+        )
         self.tokens = sum(len(tokens) for tokens, _ in documents)
 
 
@@ -31,10 +35,10 @@ def draw(corpus, tokenizer, rng, tokens, longest):
 
 
 def batches(documents, rng, batch_tokens, pool=1536):
-    """Sorts each pool of documents by length, cuts batches of at most `batch_tokens` and mixes them."""
+    """Sorts each pool of documents by length, cuts it into batches and mixes those."""
     out = []
     for start in range(0, len(documents), pool):
-        part = sorted(documents[start:start + pool], key=lambda d: len(d[0]))
+        part = sorted(documents[start : start + pool], key=lambda d: len(d[0]))
         cut, rows = [], []
         for document in part:
             if rows and (len(rows) + 1) * len(document[0]) > batch_tokens:

@@ -1,4 +1,4 @@
-"""Measures a trained model in FP32 and with the FP8 weights that are exported, on text it has not seen.
+"""Measures a trained model in FP32 and with its exported FP8 weights, on text it has not seen.
 
     evaluate.py --run DIR [--seed N] [--tasks N]      writes DIR/evaluation.json
 
@@ -42,12 +42,12 @@ class Fp8Activations:
 
 @torch.no_grad()
 def answers(model, tokenizer, prompts, limit, rows=32):
-    """Greedy answers to many prompts, `rows` at a time; right padding is invisible to causal attention."""
+    """Greedy answers, `rows` at a time; causal attention never sees the padding on the right."""
     ids = [tokenizer.encode(prompt) for prompt in prompts]
     starts = [len(i) for i in ids]
     order = sorted(range(len(ids)), key=lambda i: starts[i])
     for first in range(0, len(order), rows):
-        live = order[first:first + rows]
+        live = order[first : first + rows]
         for _ in range(limit):
             longest = max(len(ids[i]) for i in live)
             batch = torch.tensor([ids[i] + [1] * (longest - len(ids[i])) for i in live])
@@ -66,7 +66,7 @@ def split_request(document):
     """(prompt, answer) of a one-turn chat document."""
     texts = [part[0] for part in document]
     at = texts.index(ASSISTANT)
-    return "".join(texts[:at + 1]), texts[at + 1]
+    return "".join(texts[: at + 1]), texts[at + 1]
 
 
 def task_set(kind, count, seed):
@@ -91,9 +91,11 @@ def log_scores(pairs, got):
     right = {"counts": 0, "worst": 0, "first": 0, "all": 0}
     for (_, facts), text in zip(pairs, got):
         want = corpus_logs.summary(facts)
-        fields = {"counts": text.split(". ")[0] == want.split(". ")[0],
-                  "worst": "worst service is %s." % facts["worst"] in text,
-                  "first": "first error is at %s: %s." % facts["first"][:2] in text}
+        fields = {
+            "counts": text.split(". ")[0] == want.split(". ")[0],
+            "worst": "worst service is %s." % facts["worst"] in text,
+            "first": "first error is at %s: %s." % facts["first"][:2] in text,
+        }
         for key, ok in fields.items():
             right[key] += ok
         right["all"] += all(fields.values())
@@ -103,10 +105,17 @@ def log_scores(pairs, got):
 def tasks(model, tokenizer, count, seed):
     """Shares of right answers to requests in words that training never used."""
     scores = {}
-    for kind, name in [("ticket", "ticket label"), ("route", "route"), ("sentiment", "sentiment"),
-                       ("extract", "extraction, all fields"), ("offtopic", "off-topic declined")]:
+    for kind, name in [
+        ("ticket", "ticket label"),
+        ("route", "route"),
+        ("sentiment", "sentiment"),
+        ("extract", "extraction, all fields"),
+        ("offtopic", "off-topic declined"),
+    ]:
         pairs = task_set(kind, count, seed)
-        got = answers(model, tokenizer, [prompt for prompt, _ in pairs], 80 if kind == "extract" else 24)
+        got = answers(
+            model, tokenizer, [prompt for prompt, _ in pairs], 80 if kind == "extract" else 24
+        )
         if kind == "offtopic":
             ok = [text.startswith(("Sorry", "I am sorry", "That is not my topic")) for text in got]
         elif kind == "extract":
@@ -138,7 +147,9 @@ def widest_activation(model, batches):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--run", required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tasks", type=int, default=100, help="requests of each task")
@@ -151,11 +162,16 @@ def main():
     result = {"finished": step is None, "loss": {}}
     for name, held_out in [("held-out seed", False), ("held-out words", True)]:
         batches, size = train.validation_set(tokenizer, arguments.seed, held_out)
-        row = {"fp32": train.validate(model, batches, size), "fp8 weights": train.validate(narrow, batches, size)}
+        row = {
+            "fp32": train.validate(model, batches, size),
+            "fp8 weights": train.validate(narrow, batches, size),
+        }
         with Fp8Activations():
             row["fp8 weights and activations"] = train.validate(narrow, batches, size)
-        result["loss"][name] = {key: {"nats_per_answer_token": loss, "bits_per_byte": bits}
-                                for key, (loss, bits) in row.items()}
+        result["loss"][name] = {
+            key: {"nats_per_answer_token": loss, "bits_per_byte": bits}
+            for key, (loss, bits) in row.items()
+        }
         if not held_out:
             result["widest_activation"] = widest_activation(model, batches)
     if arguments.tasks:

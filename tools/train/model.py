@@ -38,7 +38,10 @@ class NormFunction(torch.autograd.Function):
     @staticmethod
     def forward(context, x, gain):
         size = x.shape[-1]
-        rate = (torch.linalg.vector_norm(x, dim=-1, keepdim=True).square_() / size + CONFIG["rms_norm_eps"]).rsqrt_()
+        rate = (
+            torch.linalg.vector_norm(x, dim=-1, keepdim=True).square_() / size
+            + CONFIG["rms_norm_eps"]
+        ).rsqrt_()
         unit = x * rate
         context.save_for_backward(unit, gain, rate)
         return unit * gain
@@ -69,7 +72,11 @@ def linear(rows, columns):
 class Attention(nn.Module):
     def __init__(self, c):
         super().__init__()
-        self.heads, self.kv_heads, self.size = c["num_attention_heads"], c["num_key_value_heads"], c["head_dim"]
+        self.heads, self.kv_heads, self.size = (
+            c["num_attention_heads"],
+            c["num_key_value_heads"],
+            c["head_dim"],
+        )
         self.q_proj = linear(self.heads * self.size, c["hidden_size"])
         self.k_proj = linear(self.kv_heads * self.size, c["hidden_size"])
         self.v_proj = linear(self.kv_heads * self.size, c["hidden_size"])
@@ -136,12 +143,14 @@ class Model(nn.Module):
         self.register_buffer("sin", angle.sin().float()[:, None, :], persistent=False)
         for name, parameter in self.named_parameters():
             if parameter.dim() == 2:
-                # Projections back into the residual stream start smaller, so that depth adds no variance.
+                # Projections into the residual stream start smaller: depth adds no variance.
                 deep = name.endswith(("o_proj.weight", "down_proj.weight"))
-                nn.init.normal_(parameter, std=0.04 / (2 * c["num_hidden_layers"]) ** (0.5 if deep else 0))
+                nn.init.normal_(
+                    parameter, std=0.04 / (2 * c["num_hidden_layers"]) ** (0.5 if deep else 0)
+                )
 
     def hidden(self, ids):
-        cos, sin = self.cos[:ids.shape[1]], self.sin[:ids.shape[1]]
+        cos, sin = self.cos[: ids.shape[1]], self.sin[: ids.shape[1]]
         x = self.model.embed_tokens(ids)
         for layer in self.model.layers:
             x = layer(x, cos, sin)

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Makes (once) and enters the private Debian root that only training needs: Python 3 and PyTorch with
-# the pthread build of OpenBLAS. It lives in the user's cache, is built under a lock to a temporary
-# name and renamed, so that a broken build is never used, and is shared by all clones.
+# Makes (once) and enters the private Debian root that only training needs: Python 3 and PyTorch
+# with the pthread build of OpenBLAS. It lives in the user's cache, is built under a lock to a
+# temporary name and renamed, so that a broken build is never used, and is shared by all clones.
 #
 #   root.sh path            print the root's directory, building it first if it is missing
 #   root.sh run CMD ...     run CMD inside the root; the source tree is mounted at /src, and each
 #                           directory named in TRAIN_BIND ("HOST:INSIDE", space separated) as given
 #
-# Every use has its own mount namespace, so no bind mount outlives a command. /proc is mounted because
-# PyTorch and OpenBLAS read the processor count there and fall back to one thread without it.
+# Every use has its own mount namespace, so no bind mount outlives a command. /proc is mounted
+# because PyTorch and OpenBLAS read the processor count there and use one thread without it.
 set -eu
 
 suite=trixie
@@ -44,7 +44,7 @@ build() {
   # The mirror is the one this machine's own apt uses, so none is written down.
   mirror=$(apt-get indextargets --format "\$(SITE) \$(COMPONENT)" |
     awk '$2 == "main" && $1 !~ /security/ { print $1; exit }')
-  [ -n "$mirror" ] || fail "apt names no mirror: add one to /etc/apt/sources.list and run apt-get update"
+  [ -n "$mirror" ] || fail "apt names no mirror: add one to its sources and run apt-get update"
   tmp=$(mktemp -d "$root.tmp.XXXXXX")
   printf '%s\n' "making the training root (about 3 minutes, once): $root" >&2
   include=$(printf '%s' "$packages" | tr ' ' ',')

@@ -2,8 +2,8 @@
 
     train.py --out DIR [--tokens N] [--seed N] [--steps N]
 
-DIR gets tokenizer.json, checkpoint.pt (every five minutes and at the end), train_log.csv and, at the
-end, weights.pt. Everything but the wall clock is a function of the arguments.
+DIR gets tokenizer.json, checkpoint.pt (every five minutes and at the end), train_log.csv and, at
+the end, weights.pt. Everything but the wall clock is a function of the arguments.
 
 Two processes of one thread each take half of every batch and add their gradients in shared memory.
 They meet once a step, where two threads in one process would meet in every operation: on a machine
@@ -31,7 +31,9 @@ LONGEST = 512
 WARM_UP_STEPS = 60
 PEAK_RATE = 2.5e-3
 LAST_RATE = 5e-5
-MEAN_WEIGHT = 0.55  # about the mean loss weight of a token: keeps the loss near a mean per answer token
+MEAN_WEIGHT = (
+    0.55  # about the mean loss weight of a token: keeps the loss near a mean per answer token
+)
 CLIP = 1.0
 CHECKPOINT_S = 300.0
 TOKENIZER_DOCUMENTS = 8000
@@ -92,9 +94,11 @@ def generate(model, tokenizer, prompt, limit=90):
     return tokenizer.decode(ids[start:])
 
 
-SAMPLES = ["<|begin|><|user|>Why is decode memory-bound?<|assistant|>",
-           "<|begin|><|user|>Summarize these server logs:\n12:04 api ERROR timeout db-2\n12:05 api WARN retry 3"
-           "<|assistant|>"]
+SAMPLES = [
+    "<|begin|><|user|>Why is decode memory-bound?<|assistant|>",
+    "<|begin|><|user|>Summarize these server logs:\n12:04 api ERROR timeout db-2\n"
+    "12:05 api WARN retry 3<|assistant|>",
+]
 
 
 def parameter_groups(model):
@@ -107,7 +111,9 @@ def parameter_groups(model):
 def prepare(seed, tokens, out):
     """Tokenizer and batches. Draws of tokenizer, text and order have generators of their own."""
     rng, corpus = Rng(seed * 3 + 1), Corpus()
-    texts = [part[0] for _ in range(TOKENIZER_DOCUMENTS) for part in corpus.document(rng) if not part[1]]
+    texts = [
+        part[0] for _ in range(TOKENIZER_DOCUMENTS) for part in corpus.document(rng) if not part[1]
+    ]
     tokenizer = bpe.train(texts, CONFIG["vocab_size"])
     with open(os.path.join(out, "tokenizer.json"), "w", encoding="utf-8") as stream:
         stream.write(tokenizer.to_json())
@@ -121,7 +127,7 @@ def save(path, content):
 
 
 class Exchange:
-    """Adds the gradients of all ranks, always in rank order, so that every rank gets the same bits."""
+    """Adds the gradients of all ranks in rank order, so that every rank gets the same bits."""
 
     def __init__(self, size):
         self._slots = [torch.zeros(size).share_memory_() for _ in range(RANKS)]
@@ -131,11 +137,11 @@ class Exchange:
         self._barrier.wait()
 
     def add(self, rank, parameters, numbers):
-        """Replaces each gradient by the sum over ranks; returns the sums of `numbers` (two floats)."""
+        """Replaces each gradient by the sum over ranks; returns the sums of two `numbers`."""
         mine = self._slots[rank]
         at = 0
         for p in parameters:
-            mine[at:at + p.numel()] = 0 if p.grad is None else p.grad.flatten()
+            mine[at : at + p.numel()] = 0 if p.grad is None else p.grad.flatten()
             at += p.numel()
         mine[at:] = torch.tensor(numbers)
         self.meet()
@@ -143,7 +149,7 @@ class Exchange:
         self.meet()
         at = 0
         for p in parameters:
-            p.grad = total[at:at + p.numel()].view_as(p)
+            p.grad = total[at : at + p.numel()].view_as(p)
             at += p.numel()
         return total[at:].tolist()
 
@@ -157,7 +163,9 @@ class Run:
         torch.manual_seed(arguments.seed)
         self.model = Model()
         self.parameters = list(self.model.parameters())
-        self.optimizer = torch.optim.AdamW(parameter_groups(self.model), lr=PEAK_RATE, betas=(0.9, 0.95), fused=True)
+        self.optimizer = torch.optim.AdamW(
+            parameter_groups(self.model), lr=PEAK_RATE, betas=(0.9, 0.95), fused=True
+        )
         self.stop = min(len(plan), arguments.steps or len(plan))
         self.state = {"step": 0, "tokens": 0, "rows": [], "mean": None}
         if os.path.exists(self._path("checkpoint.pt")):
@@ -179,9 +187,15 @@ class Run:
                 continue
             if step % 20 == 19 or step + 1 == self.stop:
                 spent = time.monotonic() - began
-                print("%s  %.0f tokens/s, %.0f min left" % (
-                    self._log(step, norm), (self.state["tokens"] - first_tokens) / spent,
-                    (self.stop - step - 1) * spent / 60 / (step + 1 - first)), flush=True)
+                print(
+                    "%s  %.0f tokens/s, %.0f min left"
+                    % (
+                        self._log(step, norm),
+                        (self.state["tokens"] - first_tokens) / spent,
+                        (self.stop - step - 1) * spent / 60 / (step + 1 - first),
+                    ),
+                    flush=True,
+                )
             if time.monotonic() - last_save > CHECKPOINT_S:
                 last_save = time.monotonic()
                 self._checkpoint()
@@ -194,7 +208,7 @@ class Run:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad()
-        rows = self.plan[step][self.rank::RANKS]
+        rows = self.plan[step][self.rank :: RANKS]
         loss, weight = 0.0, 0.0
         if rows:
             batch = data.Batch(rows)
@@ -207,25 +221,44 @@ class Run:
         self.optimizer.step()
         state, value = self.state, loss / weight
         state["mean"] = value if state["mean"] is None else 0.98 * state["mean"] + 0.02 * value
-        state["step"], state["tokens"] = step + 1, state["tokens"] + sum(len(ids) for ids, _ in self.plan[step])
+        state["step"], state["tokens"] = step + 1, state["tokens"] + sum(
+            len(ids) for ids, _ in self.plan[step]
+        )
         return norm
 
     def _log(self, step, norm):
         last = step % 200 == 199 or step + 1 == self.stop
         check = ["%.5f" % c for c in validate(self.model, *self.checks)] if last else ["", ""]
-        row = "%d,%d,%.3e,%.5f,%.3f,%s" % (step + 1, self.state["tokens"], learning_rate(step, len(self.plan)),
-                                           self.state["mean"], norm, ",".join(check))
+        row = "%d,%d,%.3e,%.5f,%.3f,%s" % (
+            step + 1,
+            self.state["tokens"],
+            learning_rate(step, len(self.plan)),
+            self.state["mean"],
+            norm,
+            ",".join(check),
+        )
         self.state["rows"].append(row)
         return row
 
     def _checkpoint(self):
-        save(self._path("checkpoint.pt"), {"model": self.model.state_dict(), "state": self.state,
-                                           "optimizer": self.optimizer.state_dict()})
+        save(
+            self._path("checkpoint.pt"),
+            {
+                "model": self.model.state_dict(),
+                "state": self.state,
+                "optimizer": self.optimizer.state_dict(),
+            },
+        )
         with open(self._path("train_log.csv"), "w", encoding="utf-8") as stream:
-            stream.write("step,tokens,learning_rate,train_loss,grad_norm,val_loss,val_bits_per_byte\n")
+            stream.write(
+                "step,tokens,learning_rate,train_loss,grad_norm,val_loss,val_bits_per_byte\n"
+            )
             stream.writelines(row + "\n" for row in self.state["rows"])
         for prompt in SAMPLES:
-            print("  | " + generate(self.model, self.tokenizer, prompt).replace("\n", "\n  | "), flush=True)
+            print(
+                "  | " + generate(self.model, self.tokenizer, prompt).replace("\n", "\n  | "),
+                flush=True,
+            )
 
 
 def run_rank(*arguments):
@@ -235,11 +268,15 @@ def run_rank(*arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", required=True)
     parser.add_argument("--tokens", type=int, default=DEFAULT_TOKENS)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=0, help="stop after N steps (the schedule stays)")
+    parser.add_argument(
+        "--steps", type=int, default=0, help="stop after N steps (the schedule stays)"
+    )
     arguments = parser.parse_args()
     os.makedirs(arguments.out, exist_ok=True)
     torch.set_num_threads(1)
@@ -247,11 +284,18 @@ def main():
     tokenizer, plan = prepare(arguments.seed, arguments.tokens, arguments.out)
     checks = validation_set(tokenizer, arguments.seed, held_out=False)
     size = sum(p.numel() for p in Model().parameters())
-    print("%d parameters, %d batches, text ready after %.0f s" % (size, len(plan), time.monotonic() - began), flush=True)
+    print(
+        "%d parameters, %d batches, text ready after %.0f s"
+        % (size, len(plan), time.monotonic() - began),
+        flush=True,
+    )
     exchange = Exchange(size + 2)
-    others = [torch.multiprocessing.get_context("fork").Process(
-        target=run_rank, args=(rank, arguments, tokenizer, plan, checks, exchange), daemon=True)
-        for rank in range(1, RANKS)]
+    others = [
+        torch.multiprocessing.get_context("fork").Process(
+            target=run_rank, args=(rank, arguments, tokenizer, plan, checks, exchange), daemon=True
+        )
+        for rank in range(1, RANKS)
+    ]
     for process in others:
         process.start()
     run_rank(0, arguments, tokenizer, plan, checks, exchange)
