@@ -20,26 +20,30 @@ Json ProvenanceJson(const Setup& setup, const LoadedModel& loaded) {
   std::string time = "Modelled by an event simulator on published, measured and assumed figures: ";
   if (setup.timing_shape) {
     time += layout + ", batch " + std::to_string(timed.options.batch) +
-            " per replica, for the same prompt and output token counts. A prefill step takes one sequence "
+            " per replica, for the same prompt and output token counts. A prefill step takes one "
+            "sequence "
             "per replica, a decode step the whole batch.";
   } else {
     time += layout + ", batch 1. So small a model spends its time on fixed costs.";
   }
   return {
-      {"words", "Really computed: " + loaded.spec.label + " with " + numerics::Get(formats.weights).name +
-                    " weights, " + numerics::Get(formats.activations).name + " activations and " +
-                    numerics::Get(formats.kv).name + " KV cache at " + PlanName(setup.exec_plan) + "."},
+      {"words",
+       "Really computed: " + loaded.spec.label + " with " + numerics::Get(formats.weights).name +
+           " weights, " + numerics::Get(formats.activations).name + " activations and " +
+           numerics::Get(formats.kv).name + " KV cache at " + PlanName(setup.exec_plan) + "."},
       {"time", std::move(time)},
       {"memory", "Derived from the Program of " + layout + ": KV reserved for " +
-                     std::to_string(timed.max_positions()) + " positions per sequence; 96 MB of runtime " +
+                     std::to_string(timed.max_positions()) +
+                     " positions per sequence; 96 MB of runtime " +
                      "code per physical core is the runtime's own figure."},
       {"shape", std::string(LabelName(timed.model.published_params_b.label)) + ": " +
                     timed.model.published_params_b.source},
-      {"prices",
-       std::string(list.label) + ", per million tokens, " +
-           LabelName(list.input_micro_usd_per_mtok.label) + ", " + list.input_micro_usd_per_mtok.date +
-           "; " + rent.label + ", " + LabelName(rent.e4_usd_per_chip_hour.label) + ", " +
-           rent.e4_usd_per_chip_hour.date + ". Rent is what a customer would pay, not what Amazon pays."}};
+      {"prices", std::string(list.label) + ", per million tokens, " +
+                     LabelName(list.input_micro_usd_per_mtok.label) + ", " +
+                     list.input_micro_usd_per_mtok.date + "; " + rent.label + ", " +
+                     LabelName(rent.e4_usd_per_chip_hour.label) + ", " +
+                     rent.e4_usd_per_chip_hour.date +
+                     ". Rent is what a customer would pay, not what Amazon pays."}};
 }
 
 Json MachineJson(const Setup& setup) {
@@ -205,8 +209,9 @@ Json PlanEvent(const Setup& setup, const LoadedModel& loaded) {
 
 std::string UsdNote(const Setup& setup) {
   const plan::Plan& timed = setup.timed_plan;
-  std::string note = std::string("list: ") + setup.list->label + " for these token counts; rented: " +
-                     setup.rent->label + " for the simulated time of " + std::to_string(setup.chips()) +
+  std::string note = std::string("list: ") + setup.list->label +
+                     " for these token counts; rented: " + setup.rent->label +
+                     " for the simulated time of " + std::to_string(setup.chips()) +
                      " chips running " + timed.model.label;
   if (setup.timing_shape) {
     return note + ", shared by " + std::to_string(setup.sequences()) + " sequences.";
@@ -221,7 +226,8 @@ Json ResultJson(const Run& run) {
   const auto count = static_cast<int64_t>(tokens.size());
   Json tpot = nullptr, rate = nullptr, throughput = nullptr;
   if (count > 1) {
-    const double tpot_ms = static_cast<double>(run.decode_ps()) / kPsPerMs / static_cast<double>(count - 1);
+    const double tpot_ms =
+        static_cast<double>(run.decode_ps()) / kPsPerMs / static_cast<double>(count - 1);
     tpot = tpot_ms;
     rate = 1e3 / tpot_ms;
     throughput = 1e3 / tpot_ms * setup.sequences();

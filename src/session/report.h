@@ -1,5 +1,5 @@
-// What the session says about a run: the plan event before it, the result after it, and the sentences that
-// tell what is really computed, what is modelled and what is assumed.
+// What the session says about a run: the plan event before it, the result after it, and the
+// sentences that tell what is really computed, what is modelled and what is assumed.
 #pragma once
 
 #include <string>

@@ -82,7 +82,9 @@ Result<Run::Progress> Run::Advance(EventList* events) {
       phase_ = Phase::kCompute;
       break;
     case Phase::kCompute:
-      if (!engine_->Advance(1)) phase_ = Phase::kSettle;
+      if (engine_->Advance(1)) break;
+      if (Status status = engine_->status(); !status.ok()) return status.error();
+      phase_ = Phase::kSettle;
       break;
     case Phase::kSettle: {
       const Result<Progress> progress = SettleStep(events);
@@ -114,11 +116,12 @@ void Run::PlanStep() {
   }
 }
 
-// What the clock runs: a prefill step takes one sequence per replica, a decode step the whole batch.
+// What the clock runs: a prefill step takes one sequence per replica, a decode step the whole
+// batch.
 plan::StepShape Run::TimedShape() const {
   const bool prefill = step_.kind == plan::StepKind::kPrefill;
-  const int positions = prefill ? prefilled_ + step_.rows
-                                : static_cast<int>(setup_.prompt.size() + tokens_.size());
+  const int positions =
+      prefill ? prefilled_ + step_.rows : static_cast<int>(setup_.prompt.size() + tokens_.size());
   return {.kind = step_.kind,
           .rows = step_.rows,
           .sequences = prefill ? 1 : setup_.timed_plan.options.batch,
@@ -132,9 +135,9 @@ Status Run::TimeStep(EventList* events) {
   const uint64_t key = TemplateKey(setup_.timed_plan, shape);
   step_template_ = trace_.FindTemplate(key);
   if (step_template_ >= 0) return Ok{};
-  Result<trace::StepTemplate> timed =
-      sim::SimulateStep(setup_.timed_plan, setup_.topology, plan::BuildProgram(setup_.timed_plan, shape),
-                        setup_.timed_plan.options.dp, {});
+  Result<trace::StepTemplate> timed = sim::SimulateStep(
+      setup_.timed_plan, setup_.topology, plan::BuildProgram(setup_.timed_plan, shape),
+      setup_.timed_plan.options.dp, {});
   if (!timed.ok()) return timed.error();
   timed.value().key = key;
   step_template_ = trace_.AddTemplate(std::move(timed.value()));
@@ -202,7 +205,8 @@ Result<Json> Run::TakeToken(int64_t end_ps) {
 
   Json top = Json::array();
   for (const model::TokenChance& chance : model::TopTokens(logits, kTopTokens)) {
-    top.push_back({{"id", chance.id}, {"text", TokenText(words, chance.id)}, {"logprob", chance.logprob}});
+    top.push_back(
+        {{"id", chance.id}, {"text", TokenText(words, chance.id)}, {"logprob", chance.logprob}});
   }
   return Json{{"id", chosen.id},
               {"bytes", Hex(words.Piece(chosen.id))},
@@ -223,7 +227,8 @@ Result<Run::Progress> Run::SettleStep(EventList* events) {
                   .first_token = step_.first,
                   .token_count = step_.rows});
   (prefill ? prefill_ps_ : decode_ps_) += timed.duration_ps;
-  for (size_t kind = 0; kind < link_bytes_.size(); ++kind) link_bytes_[kind] += timed.link_bytes[kind];
+  for (size_t kind = 0; kind < link_bytes_.size(); ++kind)
+    link_bytes_[kind] += timed.link_bytes[kind];
   if (prefill) {
     prefilled_ += step_.rows;
     AddSplit(timed.critical_split, &prefill_split_);
@@ -236,15 +241,14 @@ Result<Run::Progress> Run::SettleStep(EventList* events) {
     if (!taken.ok()) return taken.error();
     token = std::move(taken.value());
   }
-  Json usd = {
-      {"rented", cost::ToDecimal(prefill ? setup_.Rented(timed.duration_ps, 0)
-                                         : setup_.Rented(0, timed.duration_ps))},
-      {"rented_total", cost::ToDecimal(setup_.Rented(prefill_ps_, decode_ps_))},
-      {"list_total", nullptr}};
+  Json usd = {{"rented", cost::ToDecimal(prefill ? setup_.Rented(timed.duration_ps, 0)
+                                                 : setup_.Rented(0, timed.duration_ps))},
+              {"rented_total", cost::ToDecimal(setup_.Rented(prefill_ps_, decode_ps_))},
+              {"list_total", nullptr}};
   // A list price for another, far larger model says nothing beside the toy's own rent.
   if (setup_.timing_shape) {
-    usd["list_total"] = cost::ToDecimal(cost::ListCost(
-        *setup_.list, prefilled_, static_cast<int64_t>(tokens_.size())));
+    usd["list_total"] = cost::ToDecimal(
+        cost::ListCost(*setup_.list, prefilled_, static_cast<int64_t>(tokens_.size())));
   }
   events->push_back(PackMessage({{"ev", "step"},
                                  {"kind", prefill ? "prefill" : "decode"},

@@ -1,6 +1,6 @@
-// One generation, cut into units of work: place the weights, then for every step (a prefill chunk or a
-// token) time it once per distinct Program, compute it op by op, and settle it (sample, account, report).
-// What comes out depends on the Setup alone, never on how the units were grouped.
+// One generation, cut into units of work: place the weights, then for every step (a prefill chunk
+// or a token) time it once per distinct Program, compute it op by op, and settle it (sample,
+// account, report). What comes out depends on the Setup alone, never on how the units were grouped.
 #pragma once
 
 #include <array>

@@ -11,6 +11,7 @@
 #include "hw/machine.h"
 #include "kernels/kernels.h"
 #include "model/spec.h"
+#include "session/error_json.h"
 
 namespace novascope::session {
 namespace {
@@ -37,7 +38,8 @@ constexpr ReduceRow kReduces[] = {
 };
 
 Error Bad(std::string_view field, std::string value, std::string message, std::string fix) {
-  return {ErrorCode::kInput, std::string(field), std::move(value), std::move(message), std::move(fix)};
+  return {ErrorCode::kInput, std::string(field), std::move(value), std::move(message),
+          std::move(fix)};
 }
 
 // The shortest decimal that reads back as the same float: 0.7, not 0.699999988079071.
@@ -51,19 +53,15 @@ double ShortDecimal(float value) {
   return static_cast<double>(value);
 }
 
-std::string Shown(const Json& json) {
-  if (const auto* text = json.get_ptr<const std::string*>()) return Excerpt(*text);
-  return Excerpt(json.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
-// Reads the members of one JSON object and remembers the first problem. Every key asked for is known; the
-// rest are refused by Finish.
+// Reads the members of one JSON object and remembers the first problem. Every key asked for is
+// known; the rest are refused by Finish.
 class Reader {
  public:
   Reader(const Json& json, std::string prefix, std::string path)
       : json_(json), prefix_(std::move(prefix)), path_(std::move(path)) {
     if (!json.is_object()) {
-      Fail(Bad(path_, Shown(json), "This is not a JSON object.", "Write it as {\"key\": value, ...}."));
+      Fail(Bad(path_, Shown(json), "This is not a JSON object.",
+               "Write it as {\"key\": value, ...}."));
     }
   }
 
@@ -240,8 +238,9 @@ void ReadStops(Reader* in, Scenario* s) {
 
 Status CheckRange(std::string_view field, int value, int low, int high, const char* what) {
   if (value >= low && value <= high) return Ok{};
-  return Bad(field, std::to_string(value), what,
-             "Use a whole number from " + std::to_string(low) + " to " + std::to_string(high) + ".");
+  return Bad(
+      field, std::to_string(value), what,
+      "Use a whole number from " + std::to_string(low) + " to " + std::to_string(high) + ".");
 }
 
 Status CheckText(std::string_view field, std::string_view text) {
@@ -264,10 +263,12 @@ Status CheckWorkload(const Scenario& s) {
   }
   if (!s.system_prompt.empty() && !s.chat) {
     return Bad("system_prompt", Excerpt(s.system_prompt),
-               "A system prompt has a place only in a chat turn.", "Set chat as well, or leave it out.");
+               "A system prompt has a place only in a chat turn.",
+               "Set chat as well, or leave it out.");
   }
   if (s.stop.size() > static_cast<size_t>(kMaxStops)) {
-    return Bad("stop", std::to_string(s.stop.size()) + " texts", "There are too many stop sequences.",
+    return Bad("stop", std::to_string(s.stop.size()) + " texts",
+               "There are too many stop sequences.",
                "Use at most " + std::to_string(kMaxStops) + ".");
   }
   for (const std::string& stop : s.stop) {
@@ -292,8 +293,9 @@ Status CheckFormats(const plan::NumberFormats& formats) {
     plan::FormatId id;
     bool fp32;  // whether FP32 has this use
   };
-  for (const Use& use : {Use{"weights", formats.weights, true},
-                         Use{"activations", formats.activations, true}, Use{"kv", formats.kv, false}}) {
+  for (const Use& use :
+       {Use{"weights", formats.weights, true}, Use{"activations", formats.activations, true},
+        Use{"kv", formats.kv, false}}) {
     std::string list;
     bool known = false;
     for (const numerics::Format& row : numerics::Formats()) {
@@ -319,18 +321,19 @@ Status CheckDegrees(const Scenario& s) {
   // What divides what is the plan's to say; this only keeps the numbers in bounds.
   std::vector<Degree> degrees = {{"tp", s.tp}, {"pp", s.pp}, {"dp", s.dp}};
   if (s.timing) {
-    degrees.insert(degrees.end(), {{"timing.tp", s.timing->tp},
-                                   {"timing.pp", s.timing->pp},
-                                   {"timing.dp", s.timing->dp}});
+    degrees.insert(
+        degrees.end(),
+        {{"timing.tp", s.timing->tp}, {"timing.pp", s.timing->pp}, {"timing.dp", s.timing->dp}});
   }
   for (const Degree& degree : degrees) {
-    if (Status status =
-            CheckRange(degree.field, degree.value, 1, 1 << 20, "A degree counts logical NeuronCores.");
+    if (Status status = CheckRange(degree.field, degree.value, 1, 1 << 20,
+                                   "A degree counts logical NeuronCores.");
         !status.ok()) {
       return status;
     }
   }
-  if (Status status = CheckRange("lnc", s.lnc, 1, 2, "A logical NeuronCore is one or two physical cores.");
+  if (Status status =
+          CheckRange("lnc", s.lnc, 1, 2, "A logical NeuronCore is one or two physical cores.");
       !status.ok() || !s.timing) {
     return status;
   }
@@ -348,7 +351,8 @@ Status CheckModel(const Scenario& s, const model::ModelSpec* loaded) {
   Result<model::ModelSpec> row = model::FindModel(s.model, "model");
   if (!row.ok()) return row.error();
   if (!row.value().runnable) {
-    return Bad("model", Excerpt(s.model), "This model is a shape only: it has no weights to write with.",
+    return Bad("model", Excerpt(s.model),
+               "This model is a shape only: it has no weights to write with.",
                "Use scope-micro for the words and this shape as the timing shape.");
   }
   if (loaded != nullptr) {
@@ -411,8 +415,9 @@ Json ToJson(const Scenario& s) {
                      {"activations", numerics::Get(s.formats.activations).name},
                      {"kv", numerics::Get(s.formats.kv).name}};
   if (s.timing) {
-    json["timing"] = {{"shape", s.timing->shape}, {"tp", s.timing->tp},   {"pp", s.timing->pp},
-                      {"dp", s.timing->dp},       {"lnc", s.timing->lnc}, {"batch", s.timing->batch}};
+    json["timing"] = {{"shape", s.timing->shape}, {"tp", s.timing->tp},
+                      {"pp", s.timing->pp},       {"dp", s.timing->dp},
+                      {"lnc", s.timing->lnc},     {"batch", s.timing->batch}};
   }
   json["collective"] = CollectiveChoiceName(s.collective);
   json["reduce"] = ReduceModeName(s.reduce);

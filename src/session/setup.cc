@@ -23,8 +23,8 @@ bool SameShape(const model::ModelSpec& a, const model::ModelSpec& b) {
 // The spec of a config.json: the table's row where the id names one.
 Result<model::ModelSpec> ReadSpec(std::string_view id, std::string_view config) {
   if (id.empty() || id.size() > 64 || FirstInvalidUtf8(id) != std::string_view::npos) {
-    return Error{ErrorCode::kInput, "model", Excerpt(id), "A model's name has 1 to 64 bytes of UTF-8.",
-                 "Give it a short name."};
+    return Error{ErrorCode::kInput, "model", Excerpt(id),
+                 "A model's name has 1 to 64 bytes of UTF-8.", "Give it a short name."};
   }
   Result<model::ModelSpec> spec = model::SpecFromConfig(config, id);
   if (!spec.ok()) return spec.error();
@@ -74,8 +74,9 @@ Result<plan::Plan> TimedPlan(const Scenario& s, const hw::System& system, int po
   const int context = shape.value().context;
   if (positions > context) {
     return Error{ErrorCode::kTooLong, "timing.shape", s.timing->shape,
-                 "The request takes " + std::to_string(positions) + " positions and this shape's context " +
-                     "has " + std::to_string(context) + ".",
+                 "The request takes " + std::to_string(positions) +
+                     " positions and this shape's context " + "has " + std::to_string(context) +
+                     ".",
                  "Shorten the prompt, lower max_tokens, or time another shape."};
   }
   plan::PlanOptions options;
@@ -145,9 +146,10 @@ Result<std::shared_ptr<const LoadedModel>> LoadModel(std::string_view id, std::s
   Result<model::Tokenizer> words = model::Tokenizer::FromJson(tokenizer, "tokenizer.json");
   if (!words.ok()) return words.error();
   if (words.value().vocab_size() > spec.value().vocab) {
-    return BadModelFile("tokenizer.json", std::to_string(words.value().vocab_size()) + " tokens",
-                        "The model's vocabulary has only " + std::to_string(spec.value().vocab) + ".",
-                        "Give the tokenizer that belongs to the weights.");
+    return BadModelFile(
+        "tokenizer.json", std::to_string(words.value().vocab_size()) + " tokens",
+        "The model's vocabulary has only " + std::to_string(spec.value().vocab) + ".",
+        "Give the tokenizer that belongs to the weights.");
   }
   Result<model::Weights> tensors = model::Weights::FromSafetensors(
       std::vector<uint8_t>(weights.begin(), weights.end()), "model.safetensors");

@@ -1,5 +1,5 @@
-// What a run needs before its first step: the model in memory, the two plans (the one that computes the
-// words and the one the clock runs on), where the bytes lie, and the prompt as tokens.
+// What a run needs before its first step: the model in memory, the two plans (the one that computes
+// the words and the one the clock runs on), where the bytes lie, and the prompt as tokens.
 #pragma once
 
 #include <cstdint>
@@ -48,16 +48,18 @@ struct Setup {
 
   int sequences() const { return timed_plan.options.batch * timed_plan.options.dp; }
   int chips() const;  // that the timed plan occupies
-  // One sequence's share of the rent: a prefill step serves one sequence per replica, a decode step the
-  // whole batch.
+  // One sequence's share of the rent: a prefill step serves one sequence per replica, a decode step
+  // the whole batch.
   cost::Money Rented(int64_t prefill_ps, int64_t decode_ps) const;
 };
 
 Result<Setup> Prepare(const Scenario& scenario, const LoadedModel& loaded);
-// What can be said before a model is loaded: the scenario's own sense, and whether both plans can be placed.
+// What can be said before a model is loaded: the scenario's own sense, and whether both plans can
+// be placed.
 Status CheckPlans(const Scenario& scenario);
 
-// The smallest compiled KV size that holds `positions`: powers of two from 128, at most the context.
+// The smallest compiled KV size that holds `positions`: powers of two from 128, at most the
+// context.
 int KvBucket(int positions, int context);
 
 }  // namespace novascope::session

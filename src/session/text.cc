@@ -11,8 +11,8 @@ namespace {
 // Whether `bytes` could still become a character: it begins one, and only its end is missing.
 bool IsIncompleteCharacter(std::string_view bytes) {
   if (bytes.empty() || bytes.size() > 3) return false;
-  // Some completion is well-formed exactly where filling up with 0x80 or 0xbf bytes is, because the second
-  // byte of every lead has a range that holds one of the two.
+  // Some completion is well-formed exactly where filling up with 0x80 or 0xbf bytes is, because the
+  // second byte of every lead has a range that holds one of the two.
   for (const char fill : {'\x80', '\xbf'}) {
     std::string filled(bytes);
     while (filled.size() < 4) {

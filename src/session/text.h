@@ -16,12 +16,13 @@ class TextStream {
   // Stop sequences are UTF-8 and not empty.
   explicit TextStream(std::vector<std::string> stops) : stops_(std::move(stops)) {}
 
-  // Takes the next bytes and returns the text that is settled by them. A byte that cannot belong to a
-  // character is left out. After a stop sequence nothing more comes.
+  // Takes the next bytes and returns the text that is settled by them. A byte that cannot belong to
+  // a character is left out. After a stop sequence nothing more comes.
   std::string Add(std::string_view bytes);
   // Whether a stop sequence was met; the text ends before it.
   bool stopped() const { return stopped_; }
-  // The end: what was held back for a stop sequence that did not come. An incomplete character is left out.
+  // The end: what was held back for a stop sequence that did not come. An incomplete character is
+  // left out.
   std::string Finish();
 
  private:
@@ -36,7 +37,8 @@ class TextStream {
 // Lower-case hexadecimal digits of `bytes`.
 std::string Hex(std::string_view bytes);
 
-// A token as a person reads it, always UTF-8: its own text, the name of a special token, or bytes as \xNN.
+// A token as a person reads it, always UTF-8: its own text, the name of a special token, or bytes
+// as \xNN.
 std::string TokenText(const model::Tokenizer& tokenizer, int32_t id);
 
 }  // namespace novascope::session
