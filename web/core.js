@@ -194,9 +194,10 @@ class Session {
   /** Starts a scenario over; a run before it is abandoned. */
   run(scenario, { paused = false } = {}) {
     this.#run?.abandon("Another run has started.");
-    this.#run = new Run(this.#tag + 1);
+    const run = new Run(this.#tag + 1);
+    this.#run = run; // may be over when #send returns: without a Worker the core answers at once
     this.#send({ cmd: "run", scenario, paused });
-    return this.#run;
+    return run;
   }
 
   pause() {

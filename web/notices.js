@@ -59,3 +59,8 @@ export function showNotice(title, text, fix = "") {
 export function say(text) {
   if (byId("summary").textContent !== text) byId("summary").textContent = text;
 }
+
+/** Read aloud at once: the sentence that the panels show for a refused command. "" takes it back. */
+export function alarm(text) {
+  byId("alert").textContent = text;
+}

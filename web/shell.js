@@ -5,8 +5,8 @@
 
 import { AppView } from "./app-view.js";
 import { createSession, fetchModel, hasWebGl2, pickVariant, VARIANT_LABELS } from "./core.js";
-import { addPart, hideLoading, hideWeights, say, showNotice, showWeights } from "./notices.js";
-import { packError, packMessage } from "./protocol.js";
+import { addPart, alarm, hideLoading, hideWeights, say, showNotice, showWeights } from "./notices.js";
+import { NovascopeError, packError, packMessage } from "./protocol.js";
 import { Stage } from "./stage.js";
 
 const SITE = new URL("../", import.meta.url).href;
@@ -51,8 +51,12 @@ function connect() {
     wall.tokens += event.token ? 1 : 0;
     wall.run_ms = performance.now() - wall.startedAt;
   });
-  session.on("plan", () => Object.assign(wall, { tokens: 0, run_ms: 0, startedAt: performance.now() }));
-  for (const name of ["done", "error", "loaded"]) session.on(name, () => queueMicrotask(summarise));
+  session.on("plan", () => {
+    Object.assign(wall, { tokens: 0, run_ms: 0, startedAt: performance.now() });
+    alarm("");
+  });
+  session.on("error", ({ error }) => alarm([error.message, error.fix].filter(Boolean).join(" ")));
+  for (const name of ["done", "loaded"]) session.on(name, () => queueMicrotask(summarise));
   session.on("state", ({ state }) => state === "paused" && queueMicrotask(summarise));
   for (const bytes of waitingCommands.splice(0)) session.post(bytes);
 }
@@ -61,19 +65,41 @@ function summarise() {
   say(app.snapshot().summary ?? "");
 }
 
-async function loadModel() {
-  try {
-    const files = await fetchModel({ baseUrl: SITE, onProgress: showWeights });
-    await session.load(files);
-  } catch (error) {
-    // The panels stay usable for everything that needs no weights; the app shows the sentence.
-    sendToApp(packError(error.code ?? "load", error.message, error.fix ?? "Reload the page."));
-  }
-  hideWeights();
+function showModelProgress(loaded, total) {
+  showWeights(loaded, total);
+  sendToApp(packMessage({ ev: "progress", what: "Model weights", loaded, total }));
 }
 
-const calm = () =>
-  query.get("autorun") === "0" || matchMedia("(prefers-reduced-motion: reduce)").matches;
+async function loadModel() {
+  try {
+    const files = await fetchModel({ baseUrl: SITE, onProgress: showModelProgress });
+    await session.load(files);
+    return true;
+  } catch (error) {
+    // The panels stay usable for everything that needs no weights; the app shows the sentence. Errors of
+    // the core have reached it already.
+    if (!(error instanceof NovascopeError)) {
+      sendToApp(packError("load", `The model could not be read: ${error.message}.`, "Reload the page."));
+      alarm(`The model could not be read: ${error.message}. Reload the page.`);
+    }
+    return false;
+  } finally {
+    hideWeights();
+  }
+}
+
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+
+function followMotion() {
+  const tell = () => command({ cmd: "view", reduced_motion: reducedMotion.matches });
+  reducedMotion.addEventListener("change", tell);
+  tell();
+}
+
+function command(object) {
+  app.command(object);
+  stage.request();
+}
 
 async function boot() {
   const variant = CORES[query.get("core")] ?? pickVariant();
@@ -99,10 +125,10 @@ async function boot() {
   connect();
   session.post(packMessage({ v: 1, cmd: "hello" })); // the app needs the answer too
   stage.start();
-  await loadModel();
-  if (!calm()) app.command({ cmd: "run" });
+  followMotion();
+  const loaded = await loadModel();
+  if (loaded && query.get("autorun") !== "0" && !reducedMotion.matches) command({ cmd: "run" });
   loading = false;
-  stage.request();
 }
 
 canvas.addEventListener("webglcontextlost", (event) => {
@@ -124,10 +150,7 @@ window.novascope = {
   /** Nothing loading, nothing computing, nothing to draw. */
   idle: () => !loading && !stage.waiting && !(session?.busy ?? false),
   /** A command to the app, as its menus and buttons give them. */
-  command(object) {
-    app.command(object);
-    stage.request();
-  },
+  command,
 };
 
 boot().catch((error) => stop("Novascope could not start", error));
