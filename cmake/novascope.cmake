@@ -3,7 +3,7 @@
 
 add_library(novascope_options INTERFACE)
 target_compile_options(novascope_options INTERFACE
-  -Wall -Wextra -Wshadow -Werror -ffp-contract=off
+  -Wall -Wextra -Wshadow -Werror -Wno-missing-field-initializers -ffp-contract=off
   "-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=")
 # nlohmann/json must be one and the same type in code with and without exceptions.
 target_compile_definitions(novascope_options INTERFACE
@@ -87,5 +87,20 @@ function(novascope_node_program target)
   set_target_properties(${target} PROPERTIES
     SUFFIX ".cjs" RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/test")
   target_link_options(${target} PRIVATE -sENVIRONMENT=node -sNODERAWFS=1 -sEXIT_RUNTIME=1
-    -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=1MB -sSTACK_OVERFLOW_CHECK=1)
+    -sALLOW_MEMORY_GROWTH=1 -sSTACK_SIZE=1MB -sSTACK_OVERFLOW_CHECK=1)
+endfunction()
+
+# novascope_embed(TARGET MODE HEADER NAMESPACE kName=path ...): makes HEADER ("gfx/shaders_data.h") from
+# files and lets the sources of TARGET include it.
+function(novascope_embed target mode header namespace)
+  set(output "${CMAKE_BINARY_DIR}/generated/${header}")
+  set(inputs ${ARGN})
+  list(TRANSFORM inputs REPLACE "^[^=]*=" "")
+  add_custom_command(OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" "-DMODE=${mode}" "-DNAMESPACE=${namespace}" "-DOUTPUT=${output}"
+            "-DFILES=${ARGN}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    DEPENDS ${inputs} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${output}")
+  target_include_directories(${target} PRIVATE "${CMAKE_BINARY_DIR}/generated")
 endfunction()

@@ -1,0 +1,20 @@
+# Writes a header of arrays out of files, as a build step:
+#   cmake -DMODE=text|bytes -DNAMESPACE=ns -DOUTPUT=x.h -DFILES=kName=path;... -P embed.cmake
+# Text becomes `inline constexpr char kName[]`, bytes `inline constexpr unsigned char kName[]`.
+set(text "// Made by the build.\n#pragma once\n\nnamespace ${NAMESPACE} {\n\n")
+foreach(pair IN LISTS FILES)
+  string(REGEX MATCH "^([^=]*)=(.*)$" _ "${pair}")
+  set(name "${CMAKE_MATCH_1}")
+  set(path "${CMAKE_MATCH_2}")
+  if(MODE STREQUAL "text")
+    file(READ "${path}" content)
+    string(APPEND text "inline constexpr char ${name}[] = R\"embedded(${content})embedded\";\n\n")
+  else()
+    file(READ "${path}" content HEX)
+    string(REGEX REPLACE "(................................)" "\\1\n" content "${content}")
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," content "${content}")
+    string(APPEND text "inline constexpr unsigned char ${name}[] = {\n${content}};\n\n")
+  endif()
+endforeach()
+string(APPEND text "}  // namespace ${NAMESPACE}\n")
+file(WRITE "${OUTPUT}" "${text}")
