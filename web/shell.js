@@ -18,7 +18,7 @@ let app = null;
 let session = null;
 let loading = true;
 const waitingCommands = []; // the app may speak before the core is there
-const wall = { run_ms: 0, tokens: 0, startedAt: 0 };
+const wall = { run_ms: 0, core_ms: 0, tokens: 0, startedAt: 0 };
 
 const stage = new Stage(canvas, {
   draw: (time) => app?.frame(time) ?? false,
@@ -49,10 +49,11 @@ function connect() {
     const { index, wall_ms } = event;
     sendToApp(packMessage({ ev: "wall", index, wall_ms, variant: VARIANT_LABELS[session.variant] }));
     wall.tokens += event.token ? 1 : 0;
+    wall.core_ms += wall_ms;
     wall.run_ms = performance.now() - wall.startedAt;
   });
   session.on("plan", () => {
-    Object.assign(wall, { tokens: 0, run_ms: 0, startedAt: performance.now() });
+    Object.assign(wall, { tokens: 0, run_ms: 0, core_ms: 0, startedAt: performance.now() });
     alarm("");
   });
   session.on("error", ({ error }) => alarm([error.message, error.fix].filter(Boolean).join(" ")));
@@ -140,11 +141,11 @@ canvas.addEventListener("webglcontextlost", (event) => {
 window.novascope = {
   /** The app's state as plain data, and what the page itself knows. */
   snapshot() {
-    const { run_ms, tokens } = wall;
+    const { run_ms, core_ms, tokens } = wall;
     return {
       ...app?.snapshot(),
       page: { frames: stage.frames, ratio: devicePixelRatio, core: session?.variant ?? "",
-        canvas: [canvas.width, canvas.height], wall: { run_ms, tokens } },
+        canvas: [canvas.width, canvas.height], wall: { run_ms, core_ms, tokens } },
     };
   },
   /** Nothing loading, nothing computing, nothing to draw. */
