@@ -1,18 +1,23 @@
-// Money, exact: prices are integers (10^-4 dollars per hour; 10^-6 dollars per million tokens), amounts
-// are 128-bit integer ratios, divided only for display. The price book is rows with sources.
+// Money, exact: prices are integers (10^-4 dollars per instance-hour; 10^-6 dollars per million tokens),
+// amounts are 128-bit integer ratios, divided only for display. The price book is rows with sources.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/sourced.h"
+#include "hw/machine.h"
 
 namespace novascope::cost {
 
-// An exact amount of dollars: numerator / denominator, denominator > 0, reduced.
+// An exact amount of dollars: numerator / denominator, denominator > 0, reduced. Arithmetic keeps to 128
+// bits by cancelling common factors first; what any run here can produce (10^5 chips for 10^7 seconds, sums
+// of such, divided by up to 10^9 tokens) fits. Beyond that the result saturates at the largest numerator
+// over 1 (a quotient too small for 128 bits becomes 0) instead of wrapping round.
 struct Money {
   __int128 numerator = 0;
   __int128 denominator = 1;
@@ -38,18 +43,22 @@ struct TokenPrice {
 struct HourPrice {
   const char* id;      // "trn2-capacity-block"
   const char* label;
-  const char* system_chip;  // chip id it rents
-  const char* kind;    // "capacity block", "on demand"
-  Sourced<int64_t> e4_usd_per_chip_hour;  // 10^-4 dollars: 2.235 = 22,350
+  const char* chip;    // chip id it rents
+  const char* kind;    // "capacity block", "spot", "reserved"
+  Sourced<int64_t> e4_usd_per_instance_hour;  // 10^-4 dollars: 35.7608 = 357,608
+  int chips_per_instance = 16;
 };
 std::span<const TokenPrice> TokenPrices();
 std::span<const HourPrice> HourPrices();
 Result<const TokenPrice*> FindTokenPrice(std::string_view id, std::string_view field);
 Result<const HourPrice*> FindHourPrice(std::string_view id, std::string_view field);
 
+// Every price of every row, for the provenance view and its test.
+std::vector<hw::SourceRow> PriceSources();
+
 // List price of a request: tokens x price.
 Money ListCost(const TokenPrice& price, int64_t input_tokens, int64_t output_tokens);
-// Rent of `chips` chips over a simulated time.
+// Rent of `chips` chips over a simulated time: a chip's share of its instance, by the picosecond.
 Money RentedCost(const HourPrice& price, int64_t chips, int64_t duration_ps);
 
 }  // namespace novascope::cost

@@ -1,7 +1,7 @@
 // The Trace: the only output of a run. Steps point to step templates (one per distinct Program and
 // bucket, times relative to the step's start), so scrubbing never simulates again. Columnar, integer ids,
-// pointer-free; chunks of it cross the session door as plain bytes (chunk.h). Views, costs and exports
-// read this and nothing else.
+// pointer-free; templates cross the session door as plain bytes. Views, costs and exports read this and
+// nothing else. Times are picoseconds.
 #pragma once
 
 #include <array>
@@ -38,7 +38,8 @@ struct Track {
   int16_t rank_class = 0;  // index into StepTemplate::classes
 };
 
-// A set of logical cores with the same schedule.
+// A set of logical cores with the same schedule. The classes of a template cover every core of the system
+// once; cores that the step does not use form a last class of stage -1, idle throughout.
 struct RankClass {
   int16_t stage = 0;
   std::vector<int32_t> cores;  // global logical core = chip * cores_per_chip + core, ascending
@@ -72,9 +73,12 @@ struct StepTemplate {
   std::vector<Track> tracks;
   std::vector<Slice> slices;           // sorted by (start, track)
   std::vector<LinkSlice> link_slices;  // sorted by (start, link)
-  int32_t critical_class = 0;          // rank class on the critical path
-  Split critical_split;                // sums to duration_ps
-  uint64_t hbm_bytes = 0;              // moved by all cores
+  // The critical path leads back from the core that finishes last through whoever it waited for; under
+  // pipeline parallelism it moves from stage to stage. The split is along the path and sums to
+  // duration_ps; the class is the one that holds most of the path.
+  int32_t critical_class = 0;
+  Split critical_split;
+  uint64_t hbm_bytes = 0;              // moved by the DMA queues of all cores
   std::array<uint64_t, 4> link_bytes{};  // by hw::LinkKind, summed over links
   std::vector<uint64_t> bytes_by_link;   // [links]
 };
@@ -102,7 +106,8 @@ struct Snapshot {
 
 class Trace {
  public:
-  // Capacity in bytes; the oldest steps' templates are kept, old steps are dropped first and counted.
+  // Capacity in bytes. When it is exceeded the oldest steps are dropped and counted, the newest step
+  // stays; templates are kept, so that steps still held can always be shown.
   explicit Trace(uint64_t budget_bytes = 64u << 20) : budget_bytes_(budget_bytes) {}
 
   int AddTemplate(StepTemplate step_template);    // returns its index
@@ -123,12 +128,15 @@ class Trace {
  private:
   uint64_t budget_bytes_;
   uint64_t dropped_steps_ = 0;
-  uint64_t dropped_link_bytes_ = 0, dropped_hbm_bytes_ = 0;
   std::vector<StepTemplate> templates_;
+  uint64_t template_bytes_ = 0;
   std::vector<Step> steps_;
+  std::vector<uint64_t> link_bytes_before_, hbm_bytes_before_;  // [steps], dropped steps included
+  std::vector<uint64_t> template_link_bytes_;                   // [templates], all kinds
 };
 
-// Plain-bytes form of a template, for the session door. Decode checks every length and index.
+// Plain-bytes form of a template, for the session door: magic, version, fields in little-endian order,
+// 64-bit hash of all before it. Decode checks the hash, every length, index and range.
 std::vector<uint8_t> EncodeTemplate(const StepTemplate& step_template);
 Result<StepTemplate> DecodeTemplate(const uint8_t* data, uint64_t size);
 
