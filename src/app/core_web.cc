@@ -40,14 +40,10 @@ Entry* Find(int handle) {
 
 }  // namespace
 
-// A new session's handle, 1 or above. Handles of destroyed sessions are given out again.
+// A new session's handle, 1 or above, never given out twice.
 NS_EXPORT int ns_session_create() {
-  std::vector<Entry>& registry = Registry();
-  size_t free = 0;
-  while (free < registry.size() && registry[free].session != nullptr) ++free;
-  if (free == registry.size()) registry.emplace_back();
-  registry[free].session = std::make_unique<Session>();
-  return static_cast<int>(free) + 1;
+  Registry().emplace_back().session = std::make_unique<Session>();
+  return static_cast<int>(Registry().size());
 }
 
 NS_EXPORT void ns_session_destroy(int handle) {
