@@ -2,8 +2,6 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
 #include "model/safetensors_builder.h"
