@@ -24,6 +24,26 @@ std::vector<Choice> ReadChoices(const Json& rows, const char* note_key) {
   return choices;
 }
 
+std::vector<Choice> ReadNames(const Json& names) {
+  std::vector<Choice> choices;
+  if (!names.is_array()) return choices;
+  for (const Json& name : names) {
+    if (name.is_string()) choices.push_back({name.get<std::string>(), name.get<std::string>(), ""});
+  }
+  return choices;
+}
+
+// Prices cross the door as exact integers with their provenance.
+double ReadPrice(const Json& row, const char* key, double unit, PriceRow* price) {
+  const Json& sourced = Get(row, key);
+  if (!sourced.is_object()) return 0;
+  price->provenance = GetText(sourced, "label");
+  price->source = GetText(sourced, "source");
+  price->date = GetText(sourced, "date");
+  price->note = GetText(sourced, "note");
+  return GetNumber(sourced, "value") * unit;
+}
+
 std::vector<PriceRow> ReadPrices(const Json& rows) {
   std::vector<PriceRow> prices;
   if (!rows.is_array()) return prices;
@@ -32,14 +52,42 @@ std::vector<PriceRow> ReadPrices(const Json& rows) {
     price.id = GetText(row, "id");
     price.label = GetText(row, "label", price.id);
     price.kind = GetText(row, "kind", GetText(row, "status"));
-    price.source = GetText(row, "source");
-    price.date = GetText(row, "date");
-    price.input_usd = GetNumber(row, "input_usd_per_mtok");
-    price.output_usd = GetNumber(row, "output_usd_per_mtok");
-    price.usd_per_hour = GetNumber(row, "usd_per_chip_hour");
+    price.input_usd = ReadPrice(row, "input_micro_usd_per_mtok", 1e-6, &price);
+    price.output_usd = ReadPrice(row, "output_micro_usd_per_mtok", 1e-6, &price);
+    price.usd_per_hour = ReadPrice(row, "e4_usd_per_chip_hour", 1e-4, &price);
     prices.push_back(std::move(price));
   }
   return prices;
+}
+
+ModelRow ReadModel(const Json& json) {
+  ModelRow row;
+  row.id = GetText(json, "id");
+  row.label = GetText(json, "label", row.id);
+  row.params = GetNumber(json, "params");
+  row.layers = static_cast<int>(GetInt(json, "layers"));
+  row.hidden = static_cast<int>(GetInt(json, "hidden"));
+  row.heads = static_cast<int>(GetInt(json, "heads"));
+  row.kv_heads = static_cast<int>(GetInt(json, "kv_heads"));
+  row.context = static_cast<int>(GetInt(json, "context"));
+  row.runnable = GetBool(json, "runnable");
+  const Json& published = Get(json, "published_params_b");
+  row.provenance = GetText(published, "label");
+  row.source = GetText(published, "source");
+  const Json& range = Get(json, "range_b");
+  if (range.is_array() && range.size() == 2) {
+    row.range_low_b = ToNumber(range[0]);
+    row.range_high_b = ToNumber(range[1]);
+  }
+  const Json& plans = Get(json, "default_plans");
+  if (plans.is_object()) {
+    for (const auto& [system, plan] : plans.items()) {
+      row.default_plans.push_back({system,
+                                   {static_cast<int>(GetInt(plan, "tp", 1)), static_cast<int>(GetInt(plan, "pp", 1)),
+                                    static_cast<int>(GetInt(plan, "dp", 1)), static_cast<int>(GetInt(plan, "lnc", 2))}});
+    }
+  }
+  return row;
 }
 
 }  // namespace
@@ -49,16 +97,20 @@ Catalog ReadCatalog(const Json& hello) {
   catalog.ready = true;
   catalog.version = GetText(hello, "version");
   const Json& models = Get(hello, "models");
-  const std::vector<Choice> all = ReadChoices(models, "source");
-  for (size_t i = 0; i < all.size(); ++i) {
-    // Every model is a shape that can be timed; only some come with weights.
-    catalog.shapes.push_back(all[i]);
-    if (models[i].is_object() && GetBool(models[i], "runnable")) catalog.models.push_back(all[i]);
+  if (models.is_array()) {
+    for (const Json& model : models) {
+      const ModelRow row = ReadModel(model);
+      const Choice choice{row.id, row.label, row.provenance};
+      // Every model is a shape that can be timed; only some come with weights.
+      catalog.shapes.push_back(choice);
+      if (row.runnable) catalog.models.push_back(choice);
+      catalog.rows.push_back(row);
+    }
   }
   catalog.systems = ReadChoices(Get(hello, "systems"), "note");
   catalog.formats = ReadChoices(Get(hello, "formats"), "source");
-  catalog.collectives = ReadChoices(Get(hello, "collectives"), "note");
-  catalog.reduces = ReadChoices(Get(hello, "reduces"), "note");
+  catalog.collectives = ReadNames(Get(Get(hello, "choices"), "collective"));
+  catalog.reduces = ReadNames(Get(Get(hello, "choices"), "reduce"));
   catalog.kernels = ReadChoices(Get(hello, "kernels"), "note");
   catalog.token_prices = ReadPrices(Get(Get(hello, "prices"), "tokens"));
   catalog.hour_prices = ReadPrices(Get(Get(hello, "prices"), "hours"));
@@ -83,6 +135,13 @@ const Choice* FindChoice(const std::vector<Choice>& choices, const std::string& 
 std::string LabelOf(const std::vector<Choice>& choices, const std::string& id) {
   const Choice* choice = FindChoice(choices, id);
   return choice ? choice->label : id;
+}
+
+const ModelRow* FindModel(const Catalog& catalog, const std::string& id) {
+  for (const ModelRow& row : catalog.rows) {
+    if (row.id == id) return &row;
+  }
+  return nullptr;
 }
 
 const PriceRow* FindPrice(const std::vector<PriceRow>& prices, const std::string& id) {

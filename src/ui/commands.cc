@@ -122,6 +122,7 @@ void SendRun(AppState& app, bool paused) {
   json["scenario"] = ScenarioJson(app.form);
   json["paused"] = paused;
   app.error.reset();
+  app.sent = app.form;
   if (app.run.state != CoreState::kLoading && app.run.state != CoreState::kEmpty) {
     app.run.state = paused ? CoreState::kPaused : CoreState::kRunning;
   }

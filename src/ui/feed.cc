@@ -36,9 +36,7 @@ OwnerTimes ReadSplit(const Json& split) {
 
 PlanInfo ReadPlan(const Json& plan) {
   PlanInfo info;
-  const Json& model = Get(plan, "model");
-  info.model_label = model.is_object() ? GetText(model, "label", GetText(model, "id"))
-                                       : GetText(plan, "model_label", GetText(plan, "model"));
+  info.model_label = GetText(plan, "label", GetText(plan, "model"));
   info.tp = static_cast<int>(GetInt(plan, "tp", 1));
   info.pp = static_cast<int>(GetInt(plan, "pp", 1));
   info.dp = static_cast<int>(GetInt(plan, "dp", 1));
@@ -47,9 +45,16 @@ PlanInfo ReadPlan(const Json& plan) {
   info.kv_copies = static_cast<int>(GetInt(plan, "kv_copies", 1));
   info.cores = static_cast<int>(GetInt(plan, "ranks", info.tp * info.pp * info.dp));
   info.neuron_today = GetBool(plan, "neuron_today");
-  info.note = GetText(plan, "neuron_note", GetText(plan, "note"));
-  info.range_low_b = GetNumber(plan, "range_low_b");
-  info.range_high_b = GetNumber(plan, "range_high_b");
+  info.note = GetText(plan, "neuron_note");
+  info.params = GetNumber(plan, "params");
+  info.params_label = GetText(plan, "params_label");
+  info.layers = static_cast<int>(GetInt(plan, "layers"));
+  info.chips = static_cast<int>(GetInt(plan, "chips"));
+  const Json& range = Get(plan, "range_b");
+  if (range.is_array() && range.size() == 2) {
+    info.range_low_b = ToNumber(range[0]);
+    info.range_high_b = ToNumber(range[1]);
+  }
   info.label = DegreesLabel({info.tp, info.pp, info.dp, info.lnc});
   return info;
 }
@@ -101,6 +106,7 @@ void ReadHbm(const Json& json, Hbm* hbm) {
   if (per_position.is_array()) {
     for (const Json& value : per_position) hbm->kv_bytes_per_position.push_back(ToNumber(value));
   }
+  hbm->kv_positions = static_cast<int>(GetInt(json, "kv_positions"));
   hbm->unique_weights = GetNumber(json, "unique_weight_bytes");
   hbm->replicated_weights = GetNumber(json, "replicated_weight_bytes");
   hbm->unique_kv = GetNumber(json, "unique_kv_bytes");
@@ -132,6 +138,7 @@ void TakePlan(AppState& app, const Json& event) {
   run.time = GetText(provenance, "time");
   run.memory = GetText(provenance, "memory");
   run.prices = GetText(provenance, "prices");
+  run.shape = GetText(provenance, "shape");
   app.trace = trace::Trace();
   app.error.reset();
   app.selection.token = app.selection.link = -1;
@@ -190,9 +197,8 @@ void TakeStep(AppState& app, const Json& event) {
     record.start_ps = step.start_ps;
     record.step_template = step.step_template;
     record.kind = step.kind;
-    record.first_token = std::max(0, step.token);
-    const int before = run.steps.empty() ? 0 : run.steps.back().positions;
-    record.token_count = std::max(1, step.positions - before);
+    record.first_token = static_cast<int32_t>(GetInt(event, "first"));
+    record.token_count = static_cast<int32_t>(GetInt(event, "rows", 1));
     app.trace.AddStep(record);
   }
   run.steps.push_back(std::move(step));
@@ -219,10 +225,12 @@ void TakeMoney(AppState& app, const Json& event) {
     money.break_even_batch = static_cast<int>(GetInt(event, "break_even_batch"));
   }
   money.sentence = GetText(event, "sentence");
+  money.break_even_sentence = GetText(event, "break_even_sentence");
   const Json& why = Get(event, "why");
   money.why_sentence = GetText(why, "sentence");
   money.why_largest = GetText(why, "largest");
   money.why_share = GetNumber(why, "share");
+  money.try_batch = static_cast<int>(GetInt(why, "try_batch"));
 }
 
 void TakeState(AppState& app, const Json& event) {

@@ -31,14 +31,28 @@ struct SourceRow {
 };
 
 struct PriceRow {
-  std::string id, label, kind, source, date;
+  std::string id, label, kind, provenance, source, date, note;
   double input_usd = 0, output_usd = 0;  // per million tokens
   double usd_per_hour = 0;               // of one chip
+};
+
+struct Degrees {
+  int tp = 64, pp = 4, dp = 1, lnc = 2;
+  bool operator==(const Degrees&) const = default;
+};
+
+struct ModelRow {
+  std::string id, label, provenance, source;
+  double params = 0, range_low_b = 0, range_high_b = 0;
+  int layers = 0, hidden = 0, heads = 0, kv_heads = 0, context = 0;
+  bool runnable = false;
+  std::vector<std::pair<std::string, Degrees>> default_plans;  // by system
 };
 
 struct Catalog {
   bool ready = false;
   std::string version;
+  std::vector<ModelRow> rows;
   std::vector<Choice> models, shapes, systems, formats, collectives, reduces, kernels;
   std::vector<PriceRow> token_prices, hour_prices;
   std::vector<SourceRow> sources;
@@ -46,11 +60,8 @@ struct Catalog {
 
 // ---- What the user chooses: the scenario, field by field ----
 
-struct Degrees {
-  int tp = 64, pp = 4, dp = 1, lnc = 2;
-};
-
 struct Form {
+  bool operator==(const Form&) const = default;
   std::string model = "scope-micro", system = "trn2-ultraserver";
   bool own_plan = true;
   Degrees plan;
@@ -115,7 +126,8 @@ inline constexpr const char* kLinkKinds[] = {"in_chip", "xy", "z", "efa"};
 struct Hbm {
   std::vector<std::string> categories;
   std::vector<std::vector<double>> bytes;  // [stack][category]
-  std::vector<double> kv_bytes_per_position;  // [stack]
+  std::vector<double> kv_bytes_per_position;  // [stack], all its sequences
+  int kv_positions = 0;                       // reserved per sequence
   double unique_weights = 0, replicated_weights = 0, unique_kv = 0, kv_copies = 0;
 };
 
@@ -124,7 +136,9 @@ struct PlanInfo {
   std::string model_label, note;
   bool neuron_today = false;
   int tp = 1, pp = 1, dp = 1, lnc = 2, batch = 1, kv_copies = 1, cores = 1;
-  double range_low_b = 0, range_high_b = 0;  // parameters of an assumed shape, billions
+  double params = 0, range_low_b = 0, range_high_b = 0;  // the range in billions
+  std::string params_label;                  // published, assumed, ...
+  int layers = 0, chips = 0;
 };
 
 struct BatchRow {
@@ -138,8 +152,9 @@ struct MoneyInfo {
   double rented_low = 0, rented_high = 0;  // 0: no range given
   std::vector<BatchRow> by_batch;
   std::optional<int> break_even_batch;
-  std::string sentence, why_sentence, why_largest;
+  std::string sentence, break_even_sentence, why_sentence, why_largest;
   double why_share = 0;
+  int try_batch = 0;  // 0: nothing better was found
 };
 
 struct ErrorInfo {
@@ -161,7 +176,7 @@ struct Run {
   std::vector<Candidate> prompt;
   Machine machine;
   Hbm hbm;
-  std::string words, time, memory, prices;  // provenance
+  std::string words, time, memory, prices, shape;  // provenance
   std::vector<StepInfo> steps;
   std::vector<Token> tokens;
   MoneyInfo money;
@@ -226,7 +241,22 @@ struct MapState {
   bool orbiting = false;
 };
 
+struct Span {
+  int64_t start_ps = 0, end_ps = 0;
+  int32_t slice = -1;  // in the template; -1: several merged
+};
+
+// A step template sorted for drawing, made once when it is first seen.
+struct TemplateView {
+  std::vector<std::array<std::vector<Span>, 6>> tracks;  // [rank class][trace::TrackKind]
+  std::vector<std::array<std::vector<Span>, trace::kOwners>> owners;  // [rank class][owner]
+  std::array<std::vector<Span>, 4> links;  // by kind: times at which any link of it is busy
+  int layers = 0;
+};
+
 struct TimelineState {
+  std::vector<TemplateView> views;  // by template of the trace
+  int views_serial = -1;
   int64_t from_ps = 0, to_ps = 0;  // visible range
   bool follow = true;              // shows the playhead's step
   int followed_step = -2;
@@ -236,6 +266,10 @@ struct TimelineState {
 enum class HbmScale { kUsed, kFull, kLog };
 struct HbmState {
   HbmScale scale = HbmScale::kUsed;
+};
+
+struct AnswerState {
+  size_t shown_tokens = 0;  // to scroll down when more arrive
 };
 
 struct PopupState {
@@ -258,6 +292,7 @@ struct View {
   bool reduced_motion = false;
   Fonts fonts;
   float scroll_y = 0, content_height = 0;
+  bool scroll_grabbed = false;  // a control is using the drag: the page must not scroll with it
   bool help_open = false;
   double now_ms = 0, drawn_ms = -1e9;
   int frames_wanted = 3;      // drawn for what has just changed
@@ -275,6 +310,7 @@ struct AppState {
 
   Catalog catalog;
   Form form;
+  Form sent;             // the form as it was last run
   Run run;
   std::optional<ErrorInfo> error;
   trace::Trace trace;
@@ -286,6 +322,7 @@ struct AppState {
   MapState map;
   TimelineState timeline;
   HbmState hbm;
+  AnswerState answer;
   PopupState popup;
 
   std::vector<TextEdit> edits;                      // typed since the last frame
