@@ -102,18 +102,33 @@ Json PriceRows() {
                       {"output_micro_usd_per_mtok", SourcedToJson(p.output_micro_usd_per_mtok)}});
   }
   for (const cost::HourPrice& p : cost::HourPrices()) {
-    hours.push_back({{"id", p.id},
-                     {"label", p.label},
-                     {"chip", p.system_chip},
-                     {"kind", p.kind},
-                     {"e4_usd_per_chip_hour", SourcedToJson(p.e4_usd_per_chip_hour)}});
+    const Sourced<int64_t>& hour = p.e4_usd_per_instance_hour;
+    const double chip = static_cast<double>(hour.value) / p.chips_per_instance;
+    hours.push_back(
+        {{"id", p.id},
+         {"label", p.label},
+         {"chip", p.chip},
+         {"kind", p.kind},
+         {"chips_per_instance", p.chips_per_instance},
+         {"e4_usd_per_instance_hour", SourcedToJson(hour)},
+         {"e4_usd_per_chip_hour",
+          SourcedToJson(Sourced<double>{chip, hour.label, hour.source, hour.date, hour.note})}});
   }
   return {{"tokens", std::move(tokens)}, {"hours", std::move(hours)}};
 }
 
+// Every sourced number of every table.
 Json SourceRows() {
+  std::vector<hw::SourceRow> sources = hw::AllSources();
+  const std::vector<hw::SourceRow> prices = cost::PriceSources();
+  sources.insert(sources.end(), prices.begin(), prices.end());
+  for (const model::ModelSpec& m : model::Models()) {
+    const Sourced<double>& params = m.published_params_b;
+    sources.push_back({m.id, "published_params_b", params.value, params.label, params.source,
+                       params.date, params.note});
+  }
   Json rows = Json::array();
-  for (const hw::SourceRow& s : hw::AllSources()) {
+  for (const hw::SourceRow& s : sources) {
     rows.push_back({{"row", s.row},
                     {"name", s.name},
                     {"value", s.value},

@@ -41,8 +41,8 @@ Json ProvenanceJson(const Setup& setup, const LoadedModel& loaded) {
       {"prices", std::string(list.label) + ", per million tokens, " +
                      LabelName(list.input_micro_usd_per_mtok.label) + ", " +
                      list.input_micro_usd_per_mtok.date + "; " + rent.label + ", " +
-                     LabelName(rent.e4_usd_per_chip_hour.label) + ", " +
-                     rent.e4_usd_per_chip_hour.date +
+                     LabelName(rent.e4_usd_per_instance_hour.label) + ", " +
+                     rent.e4_usd_per_instance_hour.date +
                      ". Rent is what a customer would pay, not what Amazon pays."}};
 }
 

@@ -371,9 +371,9 @@ Status CheckRows(const Scenario& s) {
   }
   Result<const cost::HourPrice*> rent = cost::FindHourPrice(s.rent, "rent");
   if (!rent.ok()) return rent.error();
-  if (std::string_view(rent.value()->system_chip) != system.value()->chip) {
+  if (std::string_view(rent.value()->chip) != system.value()->chip) {
     return Bad("rent", Excerpt(s.rent),
-               std::string("This price rents ") + rent.value()->system_chip + " chips, and " +
+               std::string("This price rents ") + rent.value()->chip + " chips, and " +
                    system.value()->label + " has " + system.value()->chip + ".",
                "Use a price of the system's own chip.");
   }
