@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Writes a header of arrays out of files, as a build step:
 #   cmake -DMODE=text|bytes -DNAMESPACE=ns -DOUTPUT=x.h -DFILES=kName=path;... -P embed.cmake
 # Text becomes `inline constexpr char kName[]`, bytes `inline constexpr unsigned char kName[]`.
