@@ -29,5 +29,5 @@ target_compile_definitions(imgui PUBLIC
 target_compile_options(imgui PRIVATE -w -fno-exceptions
   $<$<BOOL:${NOVASCOPE_SANITIZE}>:-fsanitize=address,undefined>)
 if(EMSCRIPTEN)
-  target_compile_options(imgui PUBLIC -sUSE_GLFW=3)
+  target_compile_options(imgui PRIVATE -sUSE_GLFW=3)
 endif()
