@@ -193,7 +193,8 @@ TEST_CASE("safetensors: wrong headers are refused with the tensor's name", "[mod
       {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}})", 1, "not a pair"},
       {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[-1,0]}})", 1, "not a pair"},
       {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,2]}})", 1, "truncated"},
-      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[18446744073709551614,18446744073709551615]}})",
+      {R"({"a":{"dtype":"U8","shape":[1],)"
+       R"("data_offsets":[18446744073709551614,18446744073709551615]}})",
        1, "truncated"},
       {R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
        R"("b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
