@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 
 #include "sim/machine_state.h"
@@ -89,17 +90,75 @@ void AddIdleClass(const SimCore& core, StepTemplate* t) {
   t->classes.push_back(std::move(idle));
 }
 
+bool EarlierSlice(const trace::LinkSlice& a, const trace::LinkSlice& b) {
+  if (a.start_ps != b.start_ps) return a.start_ps < b.start_ps;
+  return a.link < b.link;  // a link is never busy twice at once
+}
+
+bool SameSlices(const std::vector<trace::LinkSlice>& a, const std::vector<trace::LinkSlice>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.start_ps == y.start_ps && x.duration_ps == y.duration_ps && x.bytes == y.bytes &&
+           x.link == y.link;
+  });
+}
+
+// The pattern of some records that ran together, added where no earlier one equals it.
+int32_t InternPattern(std::vector<trace::LinkSlice> slices, trace::LinkTimeline* links) {
+  std::sort(slices.begin(), slices.end(), EarlierSlice);
+  for (size_t i = 0; i < links->patterns.size(); ++i) {
+    if (SameSlices(links->patterns[i].slices, slices)) return static_cast<int32_t>(i);
+  }
+  trace::LinkPattern pattern;
+  for (const trace::LinkSlice& slice : slices) {
+    pattern.span_ps = std::max(pattern.span_ps, slice.start_ps + slice.duration_ps);
+    pattern.bytes += slice.bytes;
+  }
+  pattern.slices = std::move(slices);
+  links->patterns.push_back(std::move(pattern));
+  return static_cast<int32_t>(links->patterns.size()) - 1;
+}
+
+// Parties of one exchange that start together become one run; equal runs share a pattern.
 void AddLinks(const SimCore& core, StepTemplate* t) {
-  t->link_slices = core.link_slices;
-  std::sort(t->link_slices.begin(), t->link_slices.end(),
-            [](const trace::LinkSlice& a, const trace::LinkSlice& b) {
-              if (a.start_ps != b.start_ps) return a.start_ps < b.start_ps;
-              return a.link < b.link;  // a link is never busy twice at once
-            });
+  std::vector<RawLinkRun> raw = core.link_runs;
+  std::sort(raw.begin(), raw.end(), [](const RawLinkRun& a, const RawLinkRun& b) {
+    if (a.start != b.start) return a.start < b.start;
+    if (a.role != b.role) return a.role < b.role;
+    if (a.op != b.op) return a.op < b.op;
+    if (a.layer != b.layer) return a.layer < b.layer;
+    return a.record < b.record;
+  });
+  std::map<std::vector<int32_t>, int32_t> pattern_of;  // by the records that ran together
   t->bytes_by_link.assign(core.topology->links.size(), 0);
-  for (const trace::LinkSlice& slice : t->link_slices) {
-    t->bytes_by_link[slice.link] += slice.bytes;
-    t->link_bytes[static_cast<size_t>(core.topology->links[slice.link].kind)] += slice.bytes;
+  for (size_t at = 0; at < raw.size();) {
+    const RawLinkRun& first = raw[at];
+    std::vector<int32_t> records;
+    for (; at < raw.size() && raw[at].start == first.start && raw[at].role == first.role &&
+           raw[at].op == first.op && raw[at].layer == first.layer;
+         ++at) {
+      records.push_back(raw[at].record);
+    }
+    auto known = pattern_of.find(records);
+    if (known == pattern_of.end()) {
+      std::vector<trace::LinkSlice> slices;
+      for (const int32_t record : records) {
+        const auto& more = core.link_records[static_cast<size_t>(record)];
+        slices.insert(slices.end(), more.begin(), more.end());
+      }
+      const int32_t id = slices.empty() ? -1 : InternPattern(std::move(slices), &t->link_slices);
+      known = pattern_of.emplace(std::move(records), id).first;
+    }
+    if (known->second < 0) continue;
+    t->link_slices.runs.push_back(
+        {.start_ps = first.start,
+         .pattern = known->second,
+         .name = core.name_of_op[static_cast<size_t>(first.role)][static_cast<size_t>(first.op)],
+         .layer = first.layer});
+    for (const trace::LinkSlice& slice :
+         t->link_slices.patterns[static_cast<size_t>(known->second)].slices) {
+      t->bytes_by_link[slice.link] += slice.bytes;
+      t->link_bytes[static_cast<size_t>(core.topology->links[slice.link].kind)] += slice.bytes;
+    }
   }
 }
 

@@ -38,7 +38,7 @@ struct Component {
 };
 
 struct Exchange {
-  int role = 0, op = 0;  // op within the role
+  int role = 0, op = 0;  // the first op of the role that uses it
   uint64_t payload_bytes = 0;  // one rank's data buffer
   std::vector<Flow> flows;     // by component, step, order of issue
   std::vector<Component> components;

@@ -26,7 +26,9 @@ struct Entry {
 struct RoleProgram {
   std::vector<Entry> entries;
   std::vector<Work> work;           // by op
-  std::vector<int32_t> exchange;    // by op: index of its exchange, or that of the send a receive waits for
+  // By op: index of its exchange, or that of the send a receive waits for; -1: none. Ops of a stage that
+  // move the same bytes the same way share one.
+  std::vector<int32_t> exchange;
   bool has_sample = false;
 };
 
@@ -93,10 +95,20 @@ struct Party {
   std::vector<int64_t> member_joined;  // by position in members
   std::vector<int64_t> receiver_joined;  // -1: not yet
   int32_t open_components = 0;
+  int32_t op = 0;       // of the members' role, in this round
   int16_t layer = -1;
   int64_t end = -1;     // of the last round; -1: none yet
   bool recorded = false;
   Record record;
+  int32_t link_record = -1;  // in SimCore::link_records
+};
+
+// One run of an exchange's party over the links.
+struct RawLinkRun {
+  int64_t start = 0;
+  int32_t role = 0, op = 0;
+  int16_t layer = -1;
+  int32_t record = 0;
 };
 
 
@@ -112,7 +124,8 @@ struct SimCore {
   std::vector<std::vector<int32_t>> name_of_op;  // by role and op
   std::vector<Actor> actors;
   std::vector<int64_t> link_free;                // by link: busy until
-  std::vector<trace::LinkSlice> link_slices;
+  std::vector<std::vector<trace::LinkSlice>> link_records;  // relative to the start of the run
+  std::vector<RawLinkRun> link_runs;
 
   const Exchange& ExchangeAt(int32_t index) const { return exchanges[static_cast<size_t>(index)]; }
 };

@@ -149,6 +149,29 @@ std::vector<uint64_t> HbmRates(const SimCore& core) {
   return rates;
 }
 
+// Two all-reduces of the same size over the same groups are one exchange.
+bool SameExchange(const plan::Role& role, const Op& a, const Op& b) {
+  const auto dtype = [&role](const Op& op) {
+    return role.tensors[static_cast<size_t>(op.in[0].tensor)].dtype;
+  };
+  return plan::CollectiveOf(a.kind) == plan::CollectiveOf(b.kind) && a.group == b.group && a.m == b.m &&
+         a.n == b.n && dtype(a) == dtype(b);
+}
+
+int32_t FindOrBuildExchange(SimCore* core, int role_index, int op_index) {
+  const Role& role = core->program->roles[static_cast<size_t>(role_index)];
+  const Op& op = role.ops[static_cast<size_t>(op_index)];
+  for (size_t e = 0; e < core->exchanges.size(); ++e) {
+    const Exchange& other = core->exchanges[e];
+    if (other.role == role_index && SameExchange(role, role.ops[static_cast<size_t>(other.op)], op)) {
+      return static_cast<int32_t>(e);
+    }
+  }
+  core->exchanges.push_back(BuildExchange(*core->plan, *core->topology, *core->program, role_index,
+                                          op_index, core->replicas, core->options));
+  return static_cast<int32_t>(core->exchanges.size()) - 1;
+}
+
 }  // namespace
 
 Status Prepare(SimCore* core) {
@@ -176,10 +199,7 @@ Status Prepare(SimCore* core) {
         if (op.kind == OpKind::kSend && (r + 1 == program.roles.size() || ++sends > 1)) {
           return Broken(op.name, "A stage may send once, and the last one not at all.");
         }
-        out.exchange[i] = static_cast<int32_t>(core->exchanges.size());
-        core->exchanges.push_back(BuildExchange(*core->plan, *core->topology, program,
-                                                static_cast<int>(r), static_cast<int>(i),
-                                                core->replicas, core->options));
+        out.exchange[i] = FindOrBuildExchange(core, static_cast<int>(r), static_cast<int>(i));
       }
     }
     core->name_of_op.push_back(std::move(names));

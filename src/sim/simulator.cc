@@ -75,7 +75,8 @@ void StepSimulator::State::Restart(bool fold) {
   }
   link_free.assign(topology->links.size(), 0);
   cursors.assign(topology->links.size(), {});
-  link_slices.clear();
+  link_records.clear();
+  link_runs.clear();
   next_stamp = 1;
   for (size_t a = 0; a < actors.size(); ++a) {
     queue.Push({0}, Band::kStart, kReady, static_cast<uint32_t>(a));
@@ -217,6 +218,7 @@ void StepSimulator::State::Join(int32_t index, const Entry& entry) {
   }
   const auto at = std::find(party.members.begin(), party.members.end(), index);
   party.member_joined[static_cast<size_t>(at - party.members.begin())] = actor.ready;
+  party.op = entry.op;
   party.layer = entry.layer;
   party.start = actor.ready;
   party.last_joiner = index;
@@ -319,12 +321,15 @@ void StepSimulator::State::HandleStepEnd(int32_t index, int32_t c) {
       return Restart(/*fold=*/false);  // components differ, so their ranks do: give each its own times
     }
   }
+  std::vector<trace::LinkSlice> links;
   for (const int32_t other : party.components) {
-    Record& record = running[e][static_cast<size_t>(other)].record;
-    std::vector<trace::LinkSlice> links = std::move(party.record.links);
+    const Record& record = running[e][static_cast<size_t>(other)].record;
     links.insert(links.end(), record.links.begin(), record.links.end());
-    party.record = {record.duration, record.network, record.compute, std::move(links)};
   }
+  party.record = running[e][static_cast<size_t>(party.components.front())].record;
+  party.record.links.clear();
+  party.link_record = static_cast<int32_t>(link_records.size());
+  link_records.push_back(std::move(links));
   party.recorded = options.reuse;
   FinishParty(index);
 }
@@ -332,14 +337,8 @@ void StepSimulator::State::HandleStepEnd(int32_t index, int32_t c) {
 // The exchange's times are known: shows them on the links and lets everyone go at its end.
 void StepSimulator::State::FinishParty(int32_t index) {
   Party& party = parties[static_cast<size_t>(index)];
-  const Exchange& exchange = ExchangeAt(party.exchange);
-  const int32_t name = name_of_op[static_cast<size_t>(exchange.role)][static_cast<size_t>(exchange.op)];
-  for (trace::LinkSlice slice : party.record.links) {
-    slice.start_ps += party.start;
-    slice.name = name;
-    slice.layer = party.layer;
-    link_slices.push_back(slice);
-  }
+  link_runs.push_back({party.start, ExchangeAt(party.exchange).role, party.op, party.layer,
+                       party.link_record});
   queue.Push({party.start + party.record.duration}, Band::kRelease, kPartyEnd,
              static_cast<uint32_t>(index));
 }

@@ -1,7 +1,6 @@
 // Bytes of a template. The reader trusts nothing: counts are held against the bytes left before anything
 // is allocated, indices and times against what they point into.
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #include "base/hash.h"
@@ -155,23 +154,45 @@ void ReadSlices(Reader* in, StepTemplate* t) {
   });
 }
 
-void ReadLinks(Reader* in, StepTemplate* t) {
-  for (uint64_t& bytes : t->link_bytes) bytes = in->Get<uint64_t>();
-  in->GetRows(&t->bytes_by_link, 8, [&] { return in->Get<uint64_t>(); });
-  in->GetRows(&t->link_slices, 32, [&] {
+LinkPattern ReadPattern(Reader* in, const StepTemplate& t) {
+  LinkPattern pattern;
+  in->GetRows(&pattern.slices, 26, [&] {
     LinkSlice slice;
     slice.start_ps = in->Get<int64_t>();
     slice.duration_ps = in->Get<int64_t>();
     slice.bytes = in->Get<uint64_t>();
-    slice.name = in->Get<int32_t>();
     slice.link = in->Get<uint16_t>();
-    slice.layer = in->Get<int16_t>();
-    in->RequireSpan(slice.start_ps, slice.duration_ps, t->duration_ps);
-    in->Require(slice.name >= 0 && static_cast<size_t>(slice.name) < t->names.size());
-    in->Require(slice.link < t->bytes_by_link.size());
-    in->Require(slice.layer >= -1);
-    in->Require(t->link_slices.empty() || t->link_slices.back().start_ps <= slice.start_ps);
+    in->RequireSpan(slice.start_ps, slice.duration_ps, t.duration_ps);
+    in->Require(slice.link < t.bytes_by_link.size());
+    in->Require(pattern.slices.empty() || pattern.slices.back().start_ps <= slice.start_ps);
+    if (in->ok()) pattern.span_ps = std::max(pattern.span_ps, slice.start_ps + slice.duration_ps);
+    pattern.bytes += slice.bytes;
     return slice;
+  });
+  in->Require(!pattern.slices.empty());
+  return pattern;
+}
+
+void ReadLinks(Reader* in, StepTemplate* t) {
+  for (uint64_t& bytes : t->link_bytes) bytes = in->Get<uint64_t>();
+  in->GetRows(&t->bytes_by_link, 8, [&] { return in->Get<uint64_t>(); });
+  LinkTimeline* links = &t->link_slices;
+  in->GetRows(&links->patterns, 4, [&] { return ReadPattern(in, *t); });
+  in->GetRows(&links->runs, 18, [&] {
+    LinkRun run;
+    run.start_ps = in->Get<int64_t>();
+    run.pattern = in->Get<int32_t>();
+    run.name = in->Get<int32_t>();
+    run.layer = in->Get<int16_t>();
+    in->Require(run.pattern >= 0 && static_cast<size_t>(run.pattern) < links->patterns.size());
+    in->Require(run.name >= 0 && static_cast<size_t>(run.name) < t->names.size());
+    in->Require(run.layer >= -1);
+    in->Require(links->runs.empty() || links->runs.back().start_ps <= run.start_ps);
+    if (in->ok()) {
+      in->RequireSpan(run.start_ps, links->patterns[static_cast<size_t>(run.pattern)].span_ps,
+                      t->duration_ps);
+    }
+    return run;
   });
 }
 
@@ -207,13 +228,19 @@ std::vector<uint8_t> EncodeTemplate(const StepTemplate& t) {
   out.Put(t.hbm_bytes);
   for (uint64_t bytes : t.link_bytes) out.Put(bytes);
   out.PutRows(t.bytes_by_link, [&](uint64_t bytes) { out.Put(bytes); });
-  out.PutRows(t.link_slices, [&](const LinkSlice& slice) {
-    out.Put(slice.start_ps);
-    out.Put(slice.duration_ps);
-    out.Put(slice.bytes);
-    out.Put(slice.name);
-    out.Put(slice.link);
-    out.Put(slice.layer);
+  out.PutRows(t.link_slices.patterns, [&](const LinkPattern& pattern) {
+    out.PutRows(pattern.slices, [&](const LinkSlice& slice) {
+      out.Put(slice.start_ps);
+      out.Put(slice.duration_ps);
+      out.Put(slice.bytes);
+      out.Put(slice.link);
+    });
+  });
+  out.PutRows(t.link_slices.runs, [&](const LinkRun& run) {
+    out.Put(run.start_ps);
+    out.Put(run.pattern);
+    out.Put(run.name);
+    out.Put(run.layer);
   });
   return out.Finish();
 }

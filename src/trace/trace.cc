@@ -8,8 +8,11 @@ namespace {
 
 uint64_t SizeOf(const StepTemplate& t) {
   uint64_t bytes = sizeof(StepTemplate) + t.label.size() + t.slices.size() * sizeof(Slice) +
-                   t.link_slices.size() * sizeof(LinkSlice) + t.tracks.size() * sizeof(Track) +
+                   t.link_slices.runs.size() * sizeof(LinkRun) + t.tracks.size() * sizeof(Track) +
                    t.bytes_by_link.size() * sizeof(uint64_t);
+  for (const LinkPattern& pattern : t.link_slices.patterns) {
+    bytes += sizeof(LinkPattern) + pattern.slices.size() * sizeof(LinkSlice);
+  }
   for (const std::string& name : t.names) bytes += sizeof(std::string) + name.size();
   for (const RankClass& c : t.classes) bytes += sizeof(RankClass) + c.cores.size() * sizeof(int32_t);
   return bytes;
@@ -36,6 +39,30 @@ void Normalise(auto* ids) {
 }
 
 }  // namespace
+
+LinkSlice LinkTimeline::Iterator::operator*() const {
+  const LinkRun& run = timeline_->runs[run_];
+  LinkSlice slice = timeline_->patterns[static_cast<size_t>(run.pattern)].slices[slice_];
+  slice.start_ps += run.start_ps;
+  slice.name = run.name;
+  slice.layer = run.layer;
+  return slice;
+}
+
+LinkTimeline::Iterator& LinkTimeline::Iterator::operator++() {
+  const LinkRun& run = timeline_->runs[run_];
+  if (++slice_ == timeline_->patterns[static_cast<size_t>(run.pattern)].slices.size()) {
+    ++run_;
+    slice_ = 0;
+  }
+  return *this;
+}
+
+size_t LinkTimeline::size() const {
+  size_t count = 0;
+  for (const LinkRun& run : runs) count += patterns[static_cast<size_t>(run.pattern)].slices.size();
+  return count;
+}
 
 int Trace::AddTemplate(StepTemplate step_template) {
   uint64_t link_bytes = 0;
@@ -112,10 +139,19 @@ Snapshot Trace::At(int64_t at_ps, int cores_per_chip) const {
   const int64_t now = at_ps - step.start_ps;
   snapshot.link_bytes = link_bytes_before_[index];
   snapshot.hbm_bytes = hbm_bytes_before_[index];
-  for (const LinkSlice& slice : t.link_slices) {
-    if (slice.start_ps > now) break;
-    snapshot.link_bytes += ProRata(slice.bytes, now - slice.start_ps, slice.duration_ps);
-    if (now < slice.start_ps + slice.duration_ps) snapshot.busy_links.push_back(slice.link);
+  for (const LinkRun& run : t.link_slices.runs) {
+    if (run.start_ps > now) break;
+    const LinkPattern& pattern = t.link_slices.patterns[static_cast<size_t>(run.pattern)];
+    const int64_t inside = now - run.start_ps;
+    if (inside >= pattern.span_ps) {
+      snapshot.link_bytes += pattern.bytes;
+      continue;
+    }
+    for (const LinkSlice& slice : pattern.slices) {
+      if (slice.start_ps > inside) break;
+      snapshot.link_bytes += ProRata(slice.bytes, inside - slice.start_ps, slice.duration_ps);
+      if (inside < slice.start_ps + slice.duration_ps) snapshot.busy_links.push_back(slice.link);
+    }
   }
   for (const Slice& slice : t.slices) {
     if (slice.start_ps > now) break;

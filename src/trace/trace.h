@@ -64,6 +64,43 @@ struct LinkSlice {
   int16_t layer = -1;
 };
 
+// The link slices of one exchange, relative to its start; name and layer come from the run.
+struct LinkPattern {
+  std::vector<LinkSlice> slices;  // sorted by (start, link)
+  int64_t span_ps = 0;            // end of the last slice
+  uint64_t bytes = 0;             // of all slices
+};
+struct LinkRun {
+  int64_t start_ps = 0;  // relative to the step
+  int32_t pattern = 0;
+  int32_t name = 0;
+  int16_t layer = -1;
+};
+
+// All link slices of a step, kept as patterns and the times at which they run: identical layers repeat the
+// same exchanges. Iterating expands them, run by run: `for (const LinkSlice& slice : t.link_slices)`.
+class LinkTimeline {
+ public:
+  std::vector<LinkPattern> patterns;
+  std::vector<LinkRun> runs;  // sorted by start; patterns are not empty
+
+  class Iterator {
+   public:
+    Iterator(const LinkTimeline* timeline, size_t run) : timeline_(timeline), run_(run) {}
+    LinkSlice operator*() const;
+    Iterator& operator++();
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    const LinkTimeline* timeline_;
+    size_t run_;
+    size_t slice_ = 0;
+  };
+  Iterator begin() const { return {this, 0}; }
+  Iterator end() const { return {this, runs.size()}; }
+  size_t size() const;  // slices, expanded
+};
+
 struct StepTemplate {
   uint64_t key = 0;          // hash of Program shape, plan and bucket
   std::string label;         // "decode, bucket 256, batch 32"
@@ -72,7 +109,7 @@ struct StepTemplate {
   std::vector<RankClass> classes;
   std::vector<Track> tracks;
   std::vector<Slice> slices;           // sorted by (start, track)
-  std::vector<LinkSlice> link_slices;  // sorted by (start, link)
+  LinkTimeline link_slices;
   // The critical path leads back from the core that finishes last through whoever it waited for; under
   // pipeline parallelism it moves from stage to stage. The split is along the path and sums to
   // duration_ps; the class is the one that holds most of the path.

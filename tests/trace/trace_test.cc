@@ -11,7 +11,8 @@
 namespace novascope::trace {
 namespace {
 
-// Two classes of two cores each, one DMA and one tensor slice, two link slices, 100 ps long.
+// Two classes of two cores each, one DMA and one tensor slice, two link slices, 100 ps long; the second
+// link is busy from 60 to 95.
 StepTemplate Example() {
   StepTemplate t;
   t.key = 0x1122334455667788;
@@ -26,8 +27,15 @@ StepTemplate Example() {
   t.slices.push_back({.start_ps = 0, .duration_ps = 40, .name = 0, .track = 0, .layer = 3});
   t.slices.push_back({.start_ps = 0, .duration_ps = 100, .name = 1, .track = 2});
   t.slices.push_back({.start_ps = 50, .duration_ps = 30, .name = 0, .track = 1, .bytes = 10});
-  t.link_slices.push_back({.start_ps = 10, .duration_ps = 20, .bytes = 7, .name = 1, .link = 2});
-  t.link_slices.push_back({.start_ps = 60, .duration_ps = 40, .bytes = 100, .name = 1, .link = 1});
+  LinkPattern small{.slices = {{.start_ps = 0, .duration_ps = 20, .bytes = 7, .link = 2}},
+                    .span_ps = 20,
+                    .bytes = 7};
+  LinkPattern large{.slices = {{.start_ps = 5, .duration_ps = 35, .bytes = 100, .link = 1}},
+                    .span_ps = 40,
+                    .bytes = 100};
+  t.link_slices.patterns = {small, large};
+  t.link_slices.runs = {{.start_ps = 10, .pattern = 0, .name = 1, .layer = 3},
+                        {.start_ps = 55, .pattern = 1, .name = 1}};
   t.critical_class = 0;
   t.critical_split.ps = {40, 30, 20, 10, 0};
   t.hbm_bytes = 20;
@@ -72,7 +80,7 @@ TEST_CASE("a snapshot shows busy links, active chips and bytes so far", "[trace]
   CHECK(dma.busy_links == std::vector<uint16_t>{1});
   CHECK(dma.active_chips == std::vector<int16_t>{1, 2});  // cores 4 and 9
   CHECK(dma.hbm_bytes == 10);                             // two cores, 10 * 15 / 30 each
-  CHECK(dma.link_bytes == 7 + 12);
+  CHECK(dma.link_bytes == 7 + 14);  // 100 * 5 / 35, floor
   const Snapshot between = trace.At(1150, 4);
   CHECK(between.step == -1);
   CHECK(between.busy_links.empty());
@@ -85,6 +93,20 @@ TEST_CASE("a snapshot shows busy links, active chips and bytes so far", "[trace]
   const Snapshot before = trace.At(5, 4);
   CHECK(before.step == -1);
   CHECK(before.link_bytes == 0);
+}
+
+TEST_CASE("link slices expand run by run", "[trace]") {
+  const StepTemplate t = Example();
+  std::vector<LinkSlice> slices;
+  for (const LinkSlice& slice : t.link_slices) slices.push_back(slice);
+  REQUIRE(slices.size() == 2);
+  CHECK(t.link_slices.size() == 2);
+  CHECK(slices[0].start_ps == 10);
+  CHECK(slices[0].layer == 3);
+  CHECK(slices[0].name == 1);
+  CHECK(slices[1].start_ps == 60);
+  CHECK(slices[1].link == 1);
+  CHECK(slices[1].layer == -1);
 }
 
 TEST_CASE("bytes never run backwards while scrubbing", "[trace]") {
@@ -134,7 +156,9 @@ TEST_CASE("templates survive the trip through bytes", "[trace][codec]") {
   CHECK(back.value().names == t.names);
   CHECK(back.value().classes[1].cores == t.classes[1].cores);
   CHECK(back.value().slices[2].bytes == 10);
-  CHECK(back.value().link_slices[1].link == 1);
+  CHECK(back.value().link_slices.patterns[1].slices[0].link == 1);
+  CHECK(back.value().link_slices.patterns[1].span_ps == 40);
+  CHECK(back.value().link_slices.patterns[1].bytes == 100);
   CHECK(back.value().critical_split.ps == t.critical_split.ps);
   CHECK(EncodeTemplate(back.value()) == bytes);
   // Little-endian, whatever the host: magic "NVST", version 1, key.
@@ -174,8 +198,13 @@ TEST_CASE("truncated, flipped and inconsistent templates are refused", "[trace][
   CHECK(refused([](StepTemplate* t) { t->slices[0].start_ps = -1; }));
   CHECK(refused([](StepTemplate* t) { t->slices[2].start_ps = INT64_MAX; }));
   CHECK(refused([](StepTemplate* t) { std::swap(t->slices[0], t->slices[2]); }));
-  CHECK(refused([](StepTemplate* t) { t->link_slices[0].link = 3; }));
-  CHECK(refused([](StepTemplate* t) { t->link_slices[1].start_ps = 5; }));
+  CHECK(refused([](StepTemplate* t) { t->link_slices.patterns[0].slices[0].link = 3; }));
+  CHECK(refused([](StepTemplate* t) { t->link_slices.patterns[0].slices[0].start_ps = -5; }));
+  CHECK(refused([](StepTemplate* t) { t->link_slices.patterns[0].slices.clear(); }));
+  CHECK(refused([](StepTemplate* t) { t->link_slices.runs[1].start_ps = 61; }));
+  CHECK(refused([](StepTemplate* t) { t->link_slices.runs[1].start_ps = 9; }));
+  CHECK(refused([](StepTemplate* t) { t->link_slices.runs[0].pattern = 2; }));
+  CHECK(refused([](StepTemplate* t) { t->link_slices.runs[0].name = 2; }));
   CHECK(refused([](StepTemplate* t) { t->tracks[0].rank_class = 2; }));
   CHECK(refused([](StepTemplate* t) { t->tracks[0].kind = static_cast<TrackKind>(6); }));
   CHECK(refused([](StepTemplate* t) { t->critical_class = 2; }));
@@ -240,7 +269,7 @@ TEST_CASE("the Chrome trace is valid JSON with every slice at its picosecond", "
   CHECK(counters == 4);
   CHECK(last_counter == 40);
   CHECK(named_threads == used_threads);
-  CHECK(text.find("\"ts\":0.001060,\"dur\":0.000040") != std::string::npos);
+  CHECK(text.find("\"ts\":0.001060,\"dur\":0.000035") != std::string::npos);
   const Result<Json> one = ParseJson(ToChromeTrace(trace, {.first_step = 1, .step_count = 9}), "trace");
   REQUIRE(one.ok());
   CHECK(one.value()["otherData"]["steps_left_out"] == 1);
