@@ -183,7 +183,7 @@ void Legend(const Ui& ui, const Rect& row, bool ultra) {
     Color color;
     const char* word;
   };
-  constexpr Entry kEntries[] = {{Mix(kCompute, kPanel, 0), "compute"}, {kMemory, "HBM"}, {kNetwork, "link bytes"},
+  constexpr Entry kEntries[] = {{kCompute, "compute"}, {kMemory, "HBM"}, {kNetwork, "link bytes"},
                                 {kWaiting, "wait"}};
   float x = row.x;
   for (const Entry& entry : kEntries) x += LegendItem(ui, x, row.center_y(), entry.color, entry.word) + 20;

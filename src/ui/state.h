@@ -275,6 +275,7 @@ struct AnswerState {
 struct PopupState {
   Rect rect;          // of the open popup in the last frame; empty: none
   Rect next;
+  bool close = false;  // Escape was pressed
 };
 
 // One figure with what it says of itself, kept for the snapshot and for readers without a screen.

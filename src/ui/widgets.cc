@@ -131,6 +131,10 @@ bool BeginPopup(Ui& ui, const char* id, const Rect& anchor, float width, float h
   if (!ImGui::BeginPopup(id, kFloating & ~ImGuiWindowFlags_NoScrollbar)) return false;
   ui.draw = ImGui::GetWindowDrawList();
   ui.in_popup = true;
+  if (ui.app.popup.close) {
+    ui.app.popup.close = false;
+    ImGui::CloseCurrentPopup();
+  }
   ui.app.popup.next = {std::round(x), std::round(y), width, height};
   return true;
 }
