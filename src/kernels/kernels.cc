@@ -35,8 +35,13 @@ double RoundToGrid(double x) {
 }
 
 std::span<const KernelSet> KernelSets() {
-  static const KernelSet kRows[] = {ReferenceRow()};
+#if NOVASCOPE_HAS_RELAXED_ROW
+  static const KernelSet kRows[] = {ReferenceRow(), Simd128Row(), RelaxedRow()};
+  return std::span(kRows).first(RelaxedRowRuns() ? 3 : 2);
+#else
+  static const KernelSet kRows[] = {ReferenceRow(), Simd128Row()};
   return kRows;
+#endif
 }
 
 Result<const KernelSet*> FindKernelSet(std::string_view id, std::string_view field) {
