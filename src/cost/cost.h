@@ -1,5 +1,6 @@
-// Money, exact: prices are integers (10^-4 dollars per instance-hour; 10^-6 dollars per million tokens),
-// amounts are 128-bit integer ratios, divided only for display. The price book is rows with sources.
+// Money, exact: prices are integers (10^-4 dollars per instance-hour; 10^-6 dollars per million
+// tokens), amounts are 128-bit integer ratios, divided only for display. The price book is rows
+// with sources.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,11 @@
 
 namespace novascope::cost {
 
-// An exact amount of dollars: numerator / denominator, denominator > 0, reduced. Arithmetic keeps to 128
-// bits by cancelling common factors first; what any run here can produce (10^5 chips for 10^7 seconds, sums
-// of such, divided by up to 10^9 tokens) fits. Beyond that the result saturates at the largest numerator
-// over 1 (a quotient too small for 128 bits becomes 0) instead of wrapping round.
+// An exact amount of dollars: numerator / denominator, denominator > 0, reduced. Arithmetic keeps
+// to 128 bits by cancelling common factors first; what any run here can produce (10^5 chips for
+// 10^7 seconds, sums of such, divided by up to 10^9 tokens) fits. Beyond that the result saturates
+// at the largest numerator over 1 (a quotient too small for 128 bits becomes 0) instead of wrapping
+// round.
 struct Money {
   __int128 numerator = 0;
   __int128 denominator = 1;
@@ -34,17 +36,17 @@ std::string ToDecimal(const Money& money, int places = 6);
 double ToDouble(const Money& money);
 
 struct TokenPrice {
-  const char* id;     // "nova-micro"
+  const char* id;  // "nova-micro"
   const char* label;
-  Sourced<int64_t> input_micro_usd_per_mtok;   // 0.035 $/M = 35,000
+  Sourced<int64_t> input_micro_usd_per_mtok;  // 0.035 $/M = 35,000
   Sourced<int64_t> output_micro_usd_per_mtok;
   const char* status;  // "active", "retired 2026-09-14"
 };
 struct HourPrice {
-  const char* id;      // "trn2-capacity-block"
+  const char* id;  // "trn2-capacity-block"
   const char* label;
-  const char* chip;    // chip id it rents
-  const char* kind;    // "capacity block", "spot", "reserved"
+  const char* chip;                           // chip id it rents
+  const char* kind;                           // "capacity block", "spot", "reserved"
   Sourced<int64_t> e4_usd_per_instance_hour;  // 10^-4 dollars: 35.7608 = 357,608
   int chips_per_instance = 16;
 };

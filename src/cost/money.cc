@@ -12,7 +12,8 @@ using UnsignedWide = unsigned __int128;
 constexpr Wide kLargest = static_cast<Wide>(~UnsignedWide{0} >> 1);
 
 UnsignedWide Magnitude(Wide value) {
-  return value < 0 ? UnsignedWide{0} - static_cast<UnsignedWide>(value) : static_cast<UnsignedWide>(value);
+  return value < 0 ? UnsignedWide{0} - static_cast<UnsignedWide>(value)
+                   : static_cast<UnsignedWide>(value);
 }
 
 UnsignedWide Gcd(UnsignedWide a, UnsignedWide b) {
@@ -105,8 +106,8 @@ bool operator==(const Money& a, const Money& b) {
   return a.numerator == b.numerator && a.denominator == b.denominator;
 }
 
-// By continued fractions: integer parts first, then the reciprocals of the rests, so that no product can
-// overflow.
+// By continued fractions: integer parts first, then the reciprocals of the rests, so that no
+// product can overflow.
 bool operator<(const Money& a, const Money& b) {
   if ((a.numerator < 0) != (b.numerator < 0)) return a.numerator < 0;
   const bool negative = a.numerator < 0;
@@ -132,8 +133,8 @@ std::string ToDecimal(const Money& money, int places) {
   const UnsignedWide magnitude = Magnitude(money.numerator);
   std::string whole = Digits(magnitude / denominator);
   UnsignedWide rest = magnitude % denominator;
-  // `places` decimals if that is all there is; else `places` significant digits, and never fewer than the
-  // integer part has.
+  // `places` decimals if that is all there is; else `places` significant digits, and never fewer
+  // than the integer part has.
   std::string decimals;
   int significant = whole == "0" ? 0 : static_cast<int>(whole.size());
   const auto wanted = [&] {

@@ -18,7 +18,8 @@ constexpr Sourced<int64_t> Nova(int64_t micro_usd) {
 }
 constexpr Sourced<int64_t> Gpt4o(int64_t micro_usd) {
   return {micro_usd, Label::kPublished, "llm-prices — Simon Willison, GitHub", "2026-08",
-          "2.50/10.00 since Aug to Oct 2024; the launch article compares with the 5.00/15.00 of May 2024."};
+          "2.50/10.00 since Aug to Oct 2024; the launch article compares with the 5.00/15.00 of "
+          "May 2024."};
 }
 
 constexpr TokenPrice kTokenPrices[] = {
@@ -33,9 +34,10 @@ constexpr HourPrice kHourPrices[] = {
      .label = "trn2.48xlarge, Capacity Block",
      .chip = "trainium2",
      .kind = "capacity block",
-     .e4_usd_per_instance_hour = {357'608, Label::kPublished, kBlocks, kBlocksDate,
-                                  "us-east-2, 35.7608 $/h = 2.23505 $ per chip-hour, unchanged since "
-                                  "Jan 2026. Blocks float with demand. Rent is not Amazon's own cost."},
+     .e4_usd_per_instance_hour =
+         {357'608, Label::kPublished, kBlocks, kBlocksDate,
+          "us-east-2, 35.7608 $/h = 2.23505 $ per chip-hour, unchanged since "
+          "Jan 2026. Blocks float with demand. Rent is not Amazon's own cost."},
      .chips_per_instance = 16},
     {.id = "trn2-ultraserver-estimate",
      .label = "Trn2 UltraServer, four Capacity Blocks (assumed)",
@@ -55,11 +57,11 @@ constexpr HourPrice kHourPrices[] = {
      .label = "trn2.48xlarge, spot (implied)",
      .chip = "trainium2",
      .kind = "spot",
-     .e4_usd_per_instance_hour = {85'700, Label::kDerived,
-                                  "0.040 $ per million tokens x 3.57M tokens/min, TrnRT README (25 Nov "
-                                  "2026) — RunanywhereAI, GitHub",
-                                  "2026-11",
-                                  "About 8.57 $/h; trackers show spot samples from 8.60 to 21.50."},
+     .e4_usd_per_instance_hour =
+         {85'700, Label::kDerived,
+          "0.040 $ per million tokens x 3.57M tokens/min, TrnRT README (25 Nov "
+          "2026) — RunanywhereAI, GitHub",
+          "2026-11", "About 8.57 $/h; trackers show spot samples from 8.60 to 21.50."},
      .chips_per_instance = 16},
 };
 

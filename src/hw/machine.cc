@@ -1,4 +1,5 @@
-// The rows. Document titles as in the project's list of sources; "read" is the day the figure was read.
+// The rows. Document titles as in the project's list of sources; "read" is the day the figure was
+// read.
 #include "hw/machine.h"
 
 #include <string>
@@ -26,14 +27,15 @@ constexpr const char* kIntraNode =
     "Intra-node Collective Communications with AWS Neuron — AWS Neuron documentation";
 constexpr const char* kSemiAnalysis =
     "Amazon's AI Self Sufficiency: Trainium2 Architecture & Networking (3 Dec 2024) — SemiAnalysis";
-constexpr const char* kLedger =
-    "GLM-5.3-Flash on Trainium2 kernel ledger (Oct 2026) — GitHub";
+constexpr const char* kLedger = "GLM-5.3-Flash on Trainium2 kernel ledger (Oct 2026) — GitHub";
 constexpr const char* kQwenRecipe = "Qwen3.8-27B vllm-neuron recipe (Oct 2026) — GitHub/AWS Neuron";
 constexpr const char* kKernelFit =
-    "least-squares fit of the decode kernel times in the test references of aws-neuron/nki-library — "
+    "least-squares fit of the decode kernel times in the test references of aws-neuron/nki-library "
+    "— "
     "GitHub";
-constexpr const char* kHostGap = "vLLM-Neuron async execution design note (Jul 2026) — AWS Neuron "
-                                 "documentation";
+constexpr const char* kHostGap =
+    "vLLM-Neuron async execution design note (Jul 2026) — AWS Neuron "
+    "documentation";
 
 template <typename T>
 constexpr Sourced<T> Published(T value, const char* source, const char* note = "") {
@@ -62,18 +64,24 @@ constexpr Chip kChips[] = {{
     .hbm_stacks = Published(4, "Logical NeuronCore configuration — AWS Neuron documentation",
                             "Two neighbouring physical cores share a stack."),
     .hbm_stack_bytes = Published<uint64_t>(
-        24 * kGiB, kChipPage, "96 GiB per chip in four banks; AWS also writes GB for the same banks."),
+        24 * kGiB, kChipPage,
+        "96 GiB per chip in four banks; AWS also writes GB for the same banks."),
     .hbm_stack_bytes_per_second = Derived<uint64_t>(
-        725 * kGB, "2.9 TB/s per chip (Trainium2 Architecture — AWS Neuron documentation) / 4 stacks",
-        "The newer NKI guide says 3 TB/s; 46.4 TB/s per instance / 16 agrees with 2.9. A device profile "
+        725 * kGB,
+        "2.9 TB/s per chip (Trainium2 Architecture — AWS Neuron documentation) / 4 stacks",
+        "The newer NKI guide says 3 TB/s; 46.4 TB/s per instance / 16 agrees with 2.9. A device "
+        "profile "
         "reports 716 GB/s per logical core."),
-    .hbm_kernel_bytes_per_second = Derived<uint64_t>(
-        666 * kGB, kKernelFit,
-        "39 us + bytes / 666 GB/s over 43 BF16 rows, 49 us + bytes / 665 GB/s over 62 FP8 rows, median "
-        "error 8 to 9 %; that the column is picoseconds is inferred. A Qwen3.8-27B recipe sees 600 GB/s."),
+    .hbm_kernel_bytes_per_second =
+        Derived<uint64_t>(666 * kGB, kKernelFit,
+                          "39 us + bytes / 666 GB/s over 43 BF16 rows, 49 us + bytes / 665 GB/s "
+                          "over 62 FP8 rows, median "
+                          "error 8 to 9 %; that the column is picoseconds is inferred. A "
+                          "Qwen3.8-27B recipe sees 600 GB/s."),
     .dma_core_bytes_per_second = Derived<uint64_t>(
-        368 * kGB, "16 DMA engines x 23 GB/s practical (Guideline to Avoid Under-Utilizing DMA Bandwidth "
-                   "— AWS Neuron documentation)",
+        368 * kGB,
+        "16 DMA engines x 23 GB/s practical (Guideline to Avoid Under-Utilizing DMA Bandwidth "
+        "— AWS Neuron documentation)",
         "Theoretical 27.2 GB/s per engine. A fit of LNC=1 kernels gives 385 GB/s."),
     .tensor_hz = Published<uint64_t>(2'400'000'000, kNkiGuide),
     .vector_hz = Published<uint64_t>(960'000'000, kNkiGuide),
@@ -82,22 +90,26 @@ constexpr Chip kChips[] = {{
     .pe_columns = Published(128, kNkiGuide),
     .matmul_max_n = Published(512, kNkiGuide, "One PSUM bank row of 512 FP32."),
     .matmul_min_cycles = Published(
-        64, kIsa, "max(min(64, M), N) per load and multiply; later pages of the reference drop costs."),
+        64, kIsa,
+        "max(min(64, M), N) per load and multiply; later pages of the reference drop costs."),
     .fp8_rows_per_cycle = Published(
         2, kNkiGuide, "Double-FP8: K = 256 per instruction; both operands FP8, E3M4 excepted."),
     .sbuf_bytes = Published<uint64_t>(28 * kMiB, kNkiGuide, "128 partitions x 224 KiB."),
     .psum_bytes = Published<uint64_t>(2 * kMiB, kNkiGuideV2, "128 partitions x 8 banks x 2 KiB."),
-    .code_bytes_per_core = Published<uint64_t>(
-        96 * kMiB, kMemoryPage,
-        "About 96 MB of model code per physical core even for tiny programs; the report's MB is taken as "
-        "MiB."),
-    .kernel_bf16_ps = Derived<int64_t>(
-        Us(390), kKernelFit, "At LNC=2. A four-row rule gives 34 us; it misses the 43 rows by 24 %."),
+    .code_bytes_per_core = Published<uint64_t>(96 * kMiB, kMemoryPage,
+                                               "About 96 MB of model code per physical core even "
+                                               "for tiny programs; the report's MB is taken as "
+                                               "MiB."),
+    .kernel_bf16_ps =
+        Derived<int64_t>(Us(390), kKernelFit,
+                         "At LNC=2. A four-row rule gives 34 us; it misses the 43 rows by 24 %."),
     .kernel_fp8_ps = Derived<int64_t>(Us(490), kKernelFit, "At LNC=2, 62 FP8 rows."),
     .kernel_lnc1_ps = Derived<int64_t>(
-        Us(120), kKernelFit, "Few rows: about 12 us + bytes / 385 GB/s at LNC=1, used for both formats."),
-    .dma_start_ps = Published<int64_t>(
-        Us(13), kDmaGuide, "About 1,300 ns from semaphore to start; 600 ns more where a hardware "
+        Us(120), kKernelFit,
+        "Few rows: about 12 us + bytes / 385 GB/s at LNC=1, used for both formats."),
+    .dma_start_ps =
+        Published<int64_t>(Us(13), kDmaGuide,
+                           "About 1,300 ns from semaphore to start; 600 ns more where a hardware "
                            "descriptor is made on the way."),
 }};
 
@@ -110,48 +122,55 @@ constexpr System MakeSystem(const char* id, const char* label, int instances, in
       .torus_x = torus,
       .torus_y = torus,
       .in_chip_bytes_per_second = Assumed<uint64_t>(
-          1450 * kGB, "half of the chip's 2.9 TB/s: a DMA copy between cores reads and writes HBM once",
-          "No figure is published for one core reading another's stack. Two cores alone would see at "
+          1450 * kGB,
+          "half of the chip's 2.9 TB/s: a DMA copy between cores reads and writes HBM once",
+          "No figure is published for one core reading another's stack. Two cores alone would see "
+          "at "
           "most one stack's 725 GB/s; the copies of all cores together see this."),
-      .xy_bytes_per_second = Measured<uint64_t>(
-          128 * kGB, kSemiAnalysis,
-          "32 lanes of PCIe 5 per neighbour; 4 links x both directions = the 1,024 GB/s per chip that "
-          "AWS publishes."),
-      .z_bytes_per_second = Measured<uint64_t>(
-          64 * kGB, kSemiAnalysis,
-          "16 lanes of PCIe 5; 2 links x both directions = the 256 GB/s per chip that AWS publishes."),
+      .xy_bytes_per_second = Measured<uint64_t>(128 * kGB, kSemiAnalysis,
+                                                "32 lanes of PCIe 5 per neighbour; 4 links x both "
+                                                "directions = the 1,024 GB/s per chip that "
+                                                "AWS publishes."),
+      .z_bytes_per_second = Measured<uint64_t>(64 * kGB, kSemiAnalysis,
+                                               "16 lanes of PCIe 5; 2 links x both directions = "
+                                               "the 256 GB/s per chip that AWS publishes."),
       .efa_bytes_per_second = Published<uint64_t>(
           25 * kGB, kCollectivePage,
-          "200 Gb/s per chip. SemiAnalysis says the plain SKU could be wired at up to 800 Gb/s; the Trn2 "
+          "200 Gb/s per chip. SemiAnalysis says the plain SKU could be wired at up to 800 Gb/s; "
+          "the Trn2 "
           "page repeats 3,200 Gb/s for the UltraServer where four instances make 12,800."),
       .in_chip_hop_ps = Assumed<int64_t>(
-          Us(13), "one DMA start (1.3 us, Guideline to Avoid Under-Utilizing DMA Bandwidth — AWS Neuron "
-                  "documentation) per dependent transfer between cores of a chip",
+          Us(13),
+          "one DMA start (1.3 us, Guideline to Avoid Under-Utilizing DMA Bandwidth — AWS Neuron "
+          "documentation) per dependent transfer between cores of a chip",
           "1.9 us where descriptors are made on the critical path."),
-      .xy_hop_ps = Published<int64_t>(Us(15), kIntraNode,
-                                      "1 to 2 us depending on the load of HBM; the middle is used."),
-      .z_hop_ps = Assumed<int64_t>(Us(15), "as an X/Y hop",
-                                   "AWS publishes 1 to 2 us inside an instance; nothing for the Z cables."),
+      .xy_hop_ps = Published<int64_t>(
+          Us(15), kIntraNode, "1 to 2 us depending on the load of HBM; the middle is used."),
+      .z_hop_ps =
+          Assumed<int64_t>(Us(15), "as an X/Y hop",
+                           "AWS publishes 1 to 2 us inside an instance; nothing for the Z cables."),
       .efa_hop_ps = Published<int64_t>(
           Us(150), kCollectivePage,
           "15 us HBM to HBM at least. SemiAnalysis gives 6.5 us for the packet alone."),
       .mesh_base_ps = Measured<int64_t>(
           Us(175), kLedger,
-          "Fastest of 630 traced all-reduces of about 8 KB over 64 ranks of one instance. Beyond one "
+          "Fastest of 630 traced all-reduces of about 8 KB over 64 ranks of one instance. Beyond "
+          "one "
           "instance two Z crossings of the group's Z distance are added (assumed)."),
       .mesh_in_chip_base_ps = Measured<int64_t>(
           Us(129), kQwenRecipe, "132 all-reduces at TP4 on one chip cost 1.7 ms per token."),
       .mesh_bytes_per_second = Derived<uint64_t>(
-          100 * kGB, "bus bandwidth of large all-reduces (103.9 GB/s at 512 MB over 16 ranks, NCCOM-TEST "
-                     "User Guide — AWS Neuron documentation), rounded",
+          100 * kGB,
+          "bus bandwidth of large all-reduces (103.9 GB/s at 512 MB over 16 ranks, NCCOM-TEST "
+          "User Guide — AWS Neuron documentation), rounded",
           "The page's examples are illustrative."),
-      .straggler_ps = Measured<int64_t>(
-          Us(230), kLedger,
-          "Mean extra wait for the slowest of 64 ranks in one untuned port: the high case only. AWS "
-          "speaks of about 80 us of jitter over 64 processes."),
-      .host_gap_ps = Measured<int64_t>(
-          437'000'000, kHostGap,
-          "Synchronous step gap on a 5.18 ms graph; hidden by async execution with sampling on device."),
+      .straggler_ps = Measured<int64_t>(Us(230), kLedger,
+                                        "Mean extra wait for the slowest of 64 ranks in one "
+                                        "untuned port: the high case only. AWS "
+                                        "speaks of about 80 us of jitter over 64 processes."),
+      .host_gap_ps = Measured<int64_t>(437'000'000, kHostGap,
+                                       "Synchronous step gap on a 5.18 ms graph; hidden by async "
+                                       "execution with sampling on device."),
   };
 }
 

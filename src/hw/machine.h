@@ -1,5 +1,5 @@
-// Chips, systems and how they are wired: rows with a source for every number, and the topology built from
-// a system row. No time passes here.
+// Chips, systems and how they are wired: rows with a source for every number, and the topology
+// built from a system row. No time passes here.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,10 @@ struct Chip {
   Sourced<int> physical_cores;
   Sourced<int> hbm_stacks;
   Sourced<uint64_t> hbm_stack_bytes;
-  Sourced<uint64_t> hbm_stack_bytes_per_second;       // peak
-  Sourced<uint64_t> hbm_kernel_bytes_per_second;      // what a fused decode kernel streams from one stack
-  Sourced<uint64_t> dma_core_bytes_per_second;        // practical, the DMA engines of one physical core
+  Sourced<uint64_t> hbm_stack_bytes_per_second;  // peak
+  Sourced<uint64_t>
+      hbm_kernel_bytes_per_second;              // what a fused decode kernel streams from one stack
+  Sourced<uint64_t> dma_core_bytes_per_second;  // practical, the DMA engines of one physical core
   Sourced<uint64_t> tensor_hz, vector_hz, scalar_hz;  // engine clocks
   Sourced<int> pe_rows, pe_columns;                   // systolic array
   Sourced<int> matmul_max_n, matmul_min_cycles;       // 512; 64
@@ -40,7 +41,7 @@ constexpr const char* LinkKindName(LinkKind kind) {
 }
 
 struct System {
-  const char* id;     // "trn2.48xlarge", "trn2-ultraserver"
+  const char* id;  // "trn2.48xlarge", "trn2-ultraserver"
   const char* label;
   const char* chip;   // Chip id
   int instances = 1;  // joined by Z rings
@@ -48,11 +49,11 @@ struct System {
   Sourced<uint64_t> in_chip_bytes_per_second;  // what the cores of one chip exchange, all together
   Sourced<uint64_t> xy_bytes_per_second, z_bytes_per_second, efa_bytes_per_second;  // per direction
   Sourced<int64_t> in_chip_hop_ps, xy_hop_ps, z_hop_ps, efa_hop_ps;
-  Sourced<int64_t> mesh_base_ps;               // small all-reduce in one instance: 17.5 us
-  Sourced<int64_t> mesh_in_chip_base_ps;       // the same among the cores of one chip: 12.9 us
-  Sourced<uint64_t> mesh_bytes_per_second;     // 100 GB/s
-  Sourced<int64_t> straggler_ps;               // mean extra wait, high case only
-  Sourced<int64_t> host_gap_ps;                // synchronous step gap
+  Sourced<int64_t> mesh_base_ps;            // small all-reduce in one instance: 17.5 us
+  Sourced<int64_t> mesh_in_chip_base_ps;    // the same among the cores of one chip: 12.9 us
+  Sourced<uint64_t> mesh_bytes_per_second;  // 100 GB/s
+  Sourced<int64_t> straggler_ps;            // mean extra wait, high case only
+  Sourced<int64_t> host_gap_ps;             // synchronous step gap
   int chips() const { return instances * torus_x * torus_y; }
   int instance_of(int chip_index) const { return chip_index / (torus_x * torus_y); }
 };
@@ -71,25 +72,26 @@ struct SourceRow {
 };
 std::vector<SourceRow> AllSources();
 
-// Directed links of a system. Chip index = instance * 16 + y * 4 + x (row-major). Links of a chip: +x, -x,
-// +y, -y, then +z, -z where there are instances to join; one in-chip "link" per chip carries what its
-// cores exchange.
+// Directed links of a system. Chip index = instance * 16 + y * 4 + x (row-major). Links of a chip:
+// +x, -x, +y, -y, then +z, -z where there are instances to join; one in-chip "link" per chip
+// carries what its cores exchange.
 struct Link {
   LinkKind kind;
   int16_t from_chip, to_chip;  // equal for in-chip
 };
 struct Topology {
   const System* system = nullptr;
-  std::vector<Link> links;  // index = link id, stable: in-chip links first, then by (from, direction)
-  // Dimension-ordered route (x, then y, then z; ties go to the positive direction), as link ids. from ==
-  // to gives the chip's in-chip link.
+  std::vector<Link>
+      links;  // index = link id, stable: in-chip links first, then by (from, direction)
+  // Dimension-ordered route (x, then y, then z; ties go to the positive direction), as link ids.
+  // from == to gives the chip's in-chip link.
   std::span<const uint16_t> Route(int from_chip, int to_chip) const;
   // Rate and hop latency of a link, from the system row.
   uint64_t bytes_per_second(LinkKind kind) const;
   int64_t hop_ps(LinkKind kind) const;
 
-  std::vector<uint16_t> route_links;   // all routes, back to back
-  std::vector<uint32_t> route_begin;   // [chips * chips + 1]
+  std::vector<uint16_t> route_links;  // all routes, back to back
+  std::vector<uint32_t> route_begin;  // [chips * chips + 1]
 };
 Topology BuildTopology(const System& system);
 

@@ -1,5 +1,5 @@
-// Links and routes of a system. Everything is derived from the row: a torus dimension of one chip has no
-// links, a dimension of n chips a ring with a link each way.
+// Links and routes of a system. Everything is derived from the row: a torus dimension of one chip
+// has no links, a dimension of n chips a ring with a link each way.
 #include <array>
 
 #include "hw/machine.h"
@@ -16,7 +16,8 @@ std::array<int, 3> Sizes(const System& system) {
 }
 
 Coordinates Where(const System& system, int chip) {
-  return {{chip % system.torus_x, chip / system.torus_x % system.torus_y, system.instance_of(chip)}};
+  return {
+      {chip % system.torus_x, chip / system.torus_x % system.torus_y, system.instance_of(chip)}};
 }
 
 int ChipAt(const System& system, const Coordinates& c) {
@@ -67,10 +68,12 @@ Topology BuildTopology(const System& system) {
     for (int axis = 0; axis < 3; ++axis) {
       if (Sizes(system)[axis] == 1) continue;
       for (int negative = 0; negative < 2; ++negative) {
-        ids[static_cast<size_t>(chip)][axis][negative] = static_cast<uint16_t>(topology.links.size());
-        const int to = ChipAt(system, Moved(system, Where(system, chip), axis, negative == 1 ? -1 : 1));
-        topology.links.push_back({axis == 2 ? LinkKind::kZ : LinkKind::kXY, static_cast<int16_t>(chip),
-                                  static_cast<int16_t>(to)});
+        ids[static_cast<size_t>(chip)][axis][negative] =
+            static_cast<uint16_t>(topology.links.size());
+        const int to =
+            ChipAt(system, Moved(system, Where(system, chip), axis, negative == 1 ? -1 : 1));
+        topology.links.push_back({axis == 2 ? LinkKind::kZ : LinkKind::kXY,
+                                  static_cast<int16_t>(chip), static_cast<int16_t>(to)});
       }
     }
   }

@@ -58,16 +58,19 @@ void AddClass(const SimCore& core, const std::vector<int32_t>& group, int64_t du
   const auto class_index = static_cast<int16_t>(t->classes.size());
   std::array<int16_t, kTrackKinds> track_of{};
   for (int kind = 0; kind < kTrackKinds; ++kind) {
-    const bool used = std::any_of(actor.slices.begin(), actor.slices.end(), [&](const ActorSlice& s) {
-      return static_cast<int>(s.kind) == kind;
-    });
+    const bool used =
+        std::any_of(actor.slices.begin(), actor.slices.end(),
+                    [&](const ActorSlice& s) { return static_cast<int>(s.kind) == kind; });
     if (!used) continue;
     track_of[static_cast<size_t>(kind)] = static_cast<int16_t>(t->tracks.size());
     t->tracks.push_back({static_cast<TrackKind>(kind), class_index});
   }
   for (const ActorSlice& slice : actor.slices) {
-    t->slices.push_back({.start_ps = slice.start, .duration_ps = slice.duration, .name = slice.name,
-                         .track = track_of[static_cast<size_t>(slice.kind)], .layer = slice.layer,
+    t->slices.push_back({.start_ps = slice.start,
+                         .duration_ps = slice.duration,
+                         .name = slice.name,
+                         .track = track_of[static_cast<size_t>(slice.kind)],
+                         .layer = slice.layer,
                          .bytes = slice.bytes});
   }
   t->hbm_bytes += actor.hbm_bytes * c.cores.size();
@@ -76,7 +79,8 @@ void AddClass(const SimCore& core, const std::vector<int32_t>& group, int64_t du
 
 // Cores that no busy rank sits on.
 void AddIdleClass(const SimCore& core, StepTemplate* t) {
-  std::vector<bool> used(static_cast<size_t>(core.plan->system->chips() * core.plan->cores_per_chip));
+  std::vector<bool> used(
+      static_cast<size_t>(core.plan->system->chips() * core.plan->cores_per_chip));
   for (const RankClass& c : t->classes) {
     for (const int32_t id : c.cores) used[static_cast<size_t>(id)] = true;
   }
@@ -183,7 +187,8 @@ void FollowCriticalPath(const SimCore& core, const std::vector<std::vector<Owned
     until = from;
     if (jump != nullptr) at = static_cast<size_t>(jump->from);
   }
-  t->critical_class = static_cast<int32_t>(std::max_element(held.begin(), held.end()) - held.begin());
+  t->critical_class =
+      static_cast<int32_t>(std::max_element(held.begin(), held.end()) - held.begin());
 }
 
 }  // namespace
@@ -208,10 +213,11 @@ StepTemplate Assemble(const SimCore& core) {
   }
   FollowCriticalPath(core, segments, class_of, &t);
   AddIdleClass(core, &t);
-  std::stable_sort(t.slices.begin(), t.slices.end(), [](const trace::Slice& a, const trace::Slice& b) {
-    if (a.start_ps != b.start_ps) return a.start_ps < b.start_ps;
-    return a.track < b.track;
-  });
+  std::stable_sort(t.slices.begin(), t.slices.end(),
+                   [](const trace::Slice& a, const trace::Slice& b) {
+                     if (a.start_ps != b.start_ps) return a.start_ps < b.start_ps;
+                     return a.track < b.track;
+                   });
   AddLinks(core, &t);
   return t;
 }

@@ -9,7 +9,8 @@ constexpr std::size_t kArity = 4;
 
 }  // namespace
 
-void EventQueue::Push(Picoseconds time, Band band, uint32_t type, uint32_t subject, uint64_t payload) {
+void EventQueue::Push(Picoseconds time, Band band, uint32_t type, uint32_t subject,
+                      uint64_t payload) {
   assert(time >= now_);
   std::size_t at = heap_.size();
   heap_.push_back({time, band, next_sequence_++, type, subject, payload});

@@ -1,5 +1,5 @@
-// A deterministic event queue: events are ordered by (time, band, sequence), one comparator. Handlers
-// append follow-up events; they never call each other.
+// A deterministic event queue: events are ordered by (time, band, sequence), one comparator.
+// Handlers append follow-up events; they never call each other.
 #pragma once
 
 #include <cassert>

@@ -23,7 +23,8 @@ class UnionFind {
   }
   int Find(int i) {
     while (parent_[static_cast<size_t>(i)] != i) {
-      parent_[static_cast<size_t>(i)] = parent_[static_cast<size_t>(parent_[static_cast<size_t>(i)])];
+      parent_[static_cast<size_t>(i)] =
+          parent_[static_cast<size_t>(parent_[static_cast<size_t>(i)])];
       i = parent_[static_cast<size_t>(i)];
     }
     return i;
@@ -60,7 +61,8 @@ class Builder {
     }
     exchange->component_of_rank.assign(plan_.ranks.size(), -1);
     for (size_t c = 0; c < exchange->components.size(); ++c) {
-      for (const auto* ranks : {&exchange->components[c].ranks, &exchange->components[c].receivers}) {
+      for (const auto* ranks :
+           {&exchange->components[c].ranks, &exchange->components[c].receivers}) {
         for (int32_t rank : *ranks) {
           exchange->component_of_rank[static_cast<size_t>(rank)] = static_cast<int16_t>(c);
         }
@@ -126,8 +128,8 @@ class Builder {
     for (size_t i = at; i < end; ++i) {  // sums are the same in every group
       const Message& message = schedule_.messages[i];
       if (message.src != message.dst || !message.reduce) continue;
-      (*cycles)[message.dst] += ElementCycles(int64_t{message.count} * message.repeat, 2,
-                                              plan_.options.lnc);
+      (*cycles)[message.dst] +=
+          ElementCycles(int64_t{message.count} * message.repeat, 2, plan_.options.lnc);
     }
     for (uint64_t sum : *cycles) {
       step.reduce_ps = std::max(step.reduce_ps, CycleTime(sum, plan_.chip->vector_hz.value).ps);
@@ -154,8 +156,8 @@ class Builder {
   uint64_t element_bytes_;
 };
 
-void SetMeshTimes(const plan::Plan& plan, const SimOptions& options, const std::vector<Group>& groups,
-                  Exchange* exchange) {
+void SetMeshTimes(const plan::Plan& plan, const SimOptions& options,
+                  const std::vector<Group>& groups, Exchange* exchange) {
   const hw::System& system = *plan.system;
   for (const Group& group : groups) {
     bool one_chip = true;
@@ -169,8 +171,8 @@ void SetMeshTimes(const plan::Plan& plan, const SimOptions& options, const std::
     }
     const auto c = static_cast<size_t>(exchange->component_of_rank[static_cast<size_t>(group[0])]);
     Component& component = exchange->components[c];
-    component.floor_ps = std::max(component.floor_ps,
-                                  MeshTime(system, one_chip, z_hops, exchange->payload_bytes));
+    component.floor_ps =
+        std::max(component.floor_ps, MeshTime(system, one_chip, z_hops, exchange->payload_bytes));
     if (options.straggler) component.lead_ps = system.straggler_ps.value;
   }
 }
@@ -183,8 +185,9 @@ int64_t MeshTime(const hw::System& system, bool one_chip, int z_hops, uint64_t b
   return base + TransferTime(bytes, system.mesh_bytes_per_second.value).ps;
 }
 
-Exchange BuildExchange(const plan::Plan& plan, const hw::Topology& topology, const plan::Program& program,
-                       int role_index, int op_index, int replicas, const SimOptions& options) {
+Exchange BuildExchange(const plan::Plan& plan, const hw::Topology& topology,
+                       const plan::Program& program, int role_index, int op_index, int replicas,
+                       const SimOptions& options) {
   const plan::Role& role = program.roles[static_cast<size_t>(role_index)];
   const plan::Op& op = role.ops[static_cast<size_t>(op_index)];
   Exchange exchange;
@@ -203,9 +206,8 @@ Exchange BuildExchange(const plan::Plan& plan, const hw::Topology& topology, con
   } else {
     schedule = plan::BuildSchedule(plan, program, op, role);
   }
-  const int size = op.kind == OpKind::kSend
-                       ? 1
-                       : program.groups[static_cast<size_t>(op.group)].shape.ranks();
+  const int size =
+      op.kind == OpKind::kSend ? 1 : program.groups[static_cast<size_t>(op.group)].shape.ranks();
   for (int dp = 0; dp < replicas; ++dp) {
     for (int first = 0; first < plan.options.tp; first += size) {
       Group group;
@@ -216,7 +218,8 @@ Exchange BuildExchange(const plan::Plan& plan, const hw::Topology& topology, con
   }
   exchange.payload_bytes = schedule.elements * element_bytes;
   Builder(plan, topology, schedule, element_bytes).Build(groups, &exchange);
-  if (std::string_view(schedule.algorithm) == "mesh") SetMeshTimes(plan, options, groups, &exchange);
+  if (std::string_view(schedule.algorithm) == "mesh")
+    SetMeshTimes(plan, options, groups, &exchange);
   return exchange;
 }
 

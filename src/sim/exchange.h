@@ -1,7 +1,7 @@
-// A collective or a hand-over between stages, resolved onto the machine: which messages cross which links
-// in which step, for every group of a stage in every busy replica. Groups whose messages share a link are
-// one component: the shared links serve them in lock step, and they finish together. Components do not
-// touch each other.
+// A collective or a hand-over between stages, resolved onto the machine: which messages cross which
+// links in which step, for every group of a stage in every busy replica. Groups whose messages
+// share a link are one component: the shared links serve them in lock step, and they finish
+// together. Components do not touch each other.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Component {
 };
 
 struct Exchange {
-  int role = 0, op = 0;  // the first op of the role that uses it
+  int role = 0, op = 0;        // the first op of the role that uses it
   uint64_t payload_bytes = 0;  // one rank's data buffer
   std::vector<Flow> flows;     // by component, step, order of issue
   std::vector<Component> components;
@@ -46,12 +46,13 @@ struct Exchange {
 };
 
 // `op` is a collective or a send of stage `role`; the first `replicas` replicas take part.
-Exchange BuildExchange(const plan::Plan& plan, const hw::Topology& topology, const plan::Program& program,
-                       int role, int op, int replicas, const SimOptions& options);
+Exchange BuildExchange(const plan::Plan& plan, const hw::Topology& topology,
+                       const plan::Program& program, int role, int op, int replicas,
+                       const SimOptions& options);
 
-// The measured time of a single-step mesh all-reduce of `bytes` over chips that are `z_hops` instances
-// apart at most: base + bytes / rate, base being the one-chip figure within a chip and growing by two Z
-// crossings of z_hops beyond an instance.
+// The measured time of a single-step mesh all-reduce of `bytes` over chips that are `z_hops`
+// instances apart at most: base + bytes / rate, base being the one-chip figure within a chip and
+// growing by two Z crossings of z_hops beyond an instance.
 int64_t MeshTime(const hw::System& system, bool one_chip, int z_hops, uint64_t bytes);
 
 }  // namespace novascope::sim

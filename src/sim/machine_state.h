@@ -1,5 +1,6 @@
 // What a running simulation holds: actors (cores that behave alike), parties (those who meet in one
-// exchange), link state. Split from the event handlers so that the template can be assembled from it.
+// exchange), link state. Split from the event handlers so that the template can be assembled from
+// it.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ struct Entry {
 
 struct RoleProgram {
   std::vector<Entry> entries;
-  std::vector<Work> work;           // by op
-  // By op: index of its exchange, or that of the send a receive waits for; -1: none. Ops of a stage that
-  // move the same bytes the same way share one.
+  std::vector<Work> work;  // by op
+  // By op: index of its exchange, or that of the send a receive waits for; -1: none. Ops of a stage
+  // that move the same bytes the same way share one.
   std::vector<int32_t> exchange;
   bool has_sample = false;
 };
@@ -53,12 +54,12 @@ struct Actor {
   std::vector<int32_t> ranks;
   bool samples = false;  // TP rank 0
   uint64_t hbm_rate = 0;
-  size_t at = 0;         // next entry
-  int64_t ready = 0;     // when the op before was done
+  size_t at = 0;      // next entry
+  int64_t ready = 0;  // when the op before was done
   int64_t dma_free = 0;
   int64_t finish = 0;
   bool finished = false;
-  uint64_t hbm_bytes = 0;  // of one core
+  uint64_t hbm_bytes = 0;       // of one core
   std::vector<Interval> reads;  // by entry: when its HBM bytes stream in
   std::vector<Interval> compute, hbm, network;
   std::vector<ActorSlice> slices;
@@ -87,17 +88,17 @@ struct RunningComponent {
 struct Party {
   int32_t exchange = 0;
   std::vector<int32_t> components;
-  std::vector<int32_t> members;   // actors that must be there
-  std::vector<int32_t> receivers; // actors of the next stage
+  std::vector<int32_t> members;    // actors that must be there
+  std::vector<int32_t> receivers;  // actors of the next stage
   int32_t joined = 0;
   int64_t start = 0;
   int32_t last_joiner = 0;
-  std::vector<int64_t> member_joined;  // by position in members
+  std::vector<int64_t> member_joined;    // by position in members
   std::vector<int64_t> receiver_joined;  // -1: not yet
   int32_t open_components = 0;
-  int32_t op = 0;       // of the members' role, in this round
+  int32_t op = 0;  // of the members' role, in this round
   int16_t layer = -1;
-  int64_t end = -1;     // of the last round; -1: none yet
+  int64_t end = -1;  // of the last round; -1: none yet
   bool recorded = false;
   Record record;
   int32_t link_record = -1;  // in SimCore::link_records
@@ -111,7 +112,6 @@ struct RawLinkRun {
   int32_t record = 0;
 };
 
-
 struct SimCore {
   const plan::Plan* plan = nullptr;
   const hw::Topology* topology = nullptr;
@@ -123,7 +123,7 @@ struct SimCore {
   std::vector<std::string> names;
   std::vector<std::vector<int32_t>> name_of_op;  // by role and op
   std::vector<Actor> actors;
-  std::vector<int64_t> link_free;                // by link: busy until
+  std::vector<int64_t> link_free;                           // by link: busy until
   std::vector<std::vector<trace::LinkSlice>> link_records;  // relative to the start of the run
   std::vector<RawLinkRun> link_runs;
 
@@ -132,8 +132,8 @@ struct SimCore {
 
 inline constexpr int32_t kKernelStartName = 0;  // index into names
 
-// Turns a finished simulation into the template: merges actors that did the same into classes, splits their
-// time by owner, follows the critical path.
+// Turns a finished simulation into the template: merges actors that did the same into classes,
+// splits their time by owner, follows the critical path.
 trace::StepTemplate Assemble(const SimCore& core);
 
 }  // namespace novascope::sim

@@ -1,5 +1,5 @@
-// Who owns each picosecond of a core: compute if an engine runs, else HBM if its DMA moves HBM bytes, else
-// network if a transfer it needs is on a link, else wait.
+// Who owns each picosecond of a core: compute if an engine runs, else HBM if its DMA moves HBM
+// bytes, else network if a transfer it needs is on a link, else wait.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct OwnedSegment {
   trace::Owner owner = trace::Owner::kWait;
 };
 
-// Covers [0, end) without gaps or overlaps. Intervals may overlap and come in any order; what lies beyond
-// `end` is cut.
+// Covers [0, end) without gaps or overlaps. Intervals may overlap and come in any order; what lies
+// beyond `end` is cut.
 std::vector<OwnedSegment> OwnerSegments(const std::vector<Interval>& compute,
                                         const std::vector<Interval>& hbm,
                                         const std::vector<Interval>& network, int64_t end);

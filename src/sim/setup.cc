@@ -124,8 +124,8 @@ int32_t Intern(std::string_view name, std::vector<std::string>* names) {
   return static_cast<int32_t>(names->size()) - 1;
 }
 
-// What one core of the rank gets out of its stack: its share among the stage's busy cores there, at most
-// what its own DMA engines carry.
+// What one core of the rank gets out of its stack: its share among the stage's busy cores there, at
+// most what its own DMA engines carry.
 std::vector<uint64_t> HbmRates(const SimCore& core) {
   const plan::Plan& plan = *core.plan;
   const hw::Chip& chip = *plan.chip;
@@ -136,15 +136,16 @@ std::vector<uint64_t> HbmRates(const SimCore& core) {
   const auto per_stage = static_cast<size_t>(core.topology->system->chips() * stacks);
   std::vector<uint64_t> users(per_stage * core.roles.size());
   for (const plan::RankPlace& place : plan.ranks) {
-    if (place.dp < core.replicas) ++users[static_cast<size_t>(place.pp) * per_stage + stack_of(place)];
+    if (place.dp < core.replicas)
+      ++users[static_cast<size_t>(place.pp) * per_stage + stack_of(place)];
   }
   std::vector<uint64_t> rates;
   for (const plan::RankPlace& place : plan.ranks) {
     const uint64_t sharing =
         std::max<uint64_t>(1, users[static_cast<size_t>(place.pp) * per_stage + stack_of(place)]);
-    rates.push_back(std::min(chip.hbm_kernel_bytes_per_second.value / sharing,
-                             chip.dma_core_bytes_per_second.value *
-                                 static_cast<uint64_t>(plan.options.lnc)));
+    rates.push_back(
+        std::min(chip.hbm_kernel_bytes_per_second.value / sharing,
+                 chip.dma_core_bytes_per_second.value * static_cast<uint64_t>(plan.options.lnc)));
   }
   return rates;
 }
@@ -154,8 +155,8 @@ bool SameExchange(const plan::Role& role, const Op& a, const Op& b) {
   const auto dtype = [&role](const Op& op) {
     return role.tensors[static_cast<size_t>(op.in[0].tensor)].dtype;
   };
-  return plan::CollectiveOf(a.kind) == plan::CollectiveOf(b.kind) && a.group == b.group && a.m == b.m &&
-         a.n == b.n && dtype(a) == dtype(b);
+  return plan::CollectiveOf(a.kind) == plan::CollectiveOf(b.kind) && a.group == b.group &&
+         a.m == b.m && a.n == b.n && dtype(a) == dtype(b);
 }
 
 int32_t FindOrBuildExchange(SimCore* core, int role_index, int op_index) {
@@ -163,7 +164,8 @@ int32_t FindOrBuildExchange(SimCore* core, int role_index, int op_index) {
   const Op& op = role.ops[static_cast<size_t>(op_index)];
   for (size_t e = 0; e < core->exchanges.size(); ++e) {
     const Exchange& other = core->exchanges[e];
-    if (other.role == role_index && SameExchange(role, role.ops[static_cast<size_t>(other.op)], op)) {
+    if (other.role == role_index &&
+        SameExchange(role, role.ops[static_cast<size_t>(other.op)], op)) {
       return static_cast<int32_t>(e);
     }
   }
@@ -308,13 +310,30 @@ uint64_t StepKey(const plan::Plan& plan, const plan::StepShape& shape, int repli
   hash = HashBytes(plan.system->id, std::string_view(plan.system->id).size(), hash);
   const plan::PlanOptions& o = plan.options;
   const model::ModelSpec& m = plan.model;
-  const int64_t fields[] = {
-      m.layers, m.hidden, m.heads, m.kv_heads, m.head_dim, m.ffn, m.vocab, o.tp, o.pp, o.dp, o.lnc,
-      static_cast<int64_t>(o.formats.weights), static_cast<int64_t>(o.formats.activations),
-      static_cast<int64_t>(o.formats.kv), static_cast<int64_t>(o.reduce),
-      static_cast<int64_t>(o.collective), static_cast<int64_t>(shape.kind), shape.rows,
-      shape.sequences, shape.kv_positions, shape.logits, replicas, options.straggler,
-      options.host_gap};
+  const int64_t fields[] = {m.layers,
+                            m.hidden,
+                            m.heads,
+                            m.kv_heads,
+                            m.head_dim,
+                            m.ffn,
+                            m.vocab,
+                            o.tp,
+                            o.pp,
+                            o.dp,
+                            o.lnc,
+                            static_cast<int64_t>(o.formats.weights),
+                            static_cast<int64_t>(o.formats.activations),
+                            static_cast<int64_t>(o.formats.kv),
+                            static_cast<int64_t>(o.reduce),
+                            static_cast<int64_t>(o.collective),
+                            static_cast<int64_t>(shape.kind),
+                            shape.rows,
+                            shape.sequences,
+                            shape.kv_positions,
+                            shape.logits,
+                            replicas,
+                            options.straggler,
+                            options.host_gap};
   for (const int64_t field : fields) {
     for (int shift = 0; shift < 64; shift += 8) {  // little-endian on any host
       const auto byte = static_cast<uint8_t>(field >> shift & 0xff);

@@ -11,10 +11,10 @@ namespace novascope::sim {
 namespace {
 
 enum EventType : uint32_t {
-  kReady,         // subject: actor; it goes on to its next entry
-  kHop,           // subject: party; payload: flow << 8 | hop: the message's head is at this link
-  kStepEnd,       // subject: party; payload: component
-  kPartyEnd,      // subject: party
+  kReady,     // subject: actor; it goes on to its next entry
+  kHop,       // subject: party; payload: flow << 8 | hop: the message's head is at this link
+  kStepEnd,   // subject: party; payload: component
+  kPartyEnd,  // subject: party
 };
 
 struct LinkCursor {
@@ -27,11 +27,11 @@ struct LinkCursor {
 struct StepSimulator::State : SimCore {
   EventQueue queue;
   std::vector<Party> parties;
-  std::vector<int32_t> first_party;  // by exchange
+  std::vector<int32_t> first_party;                    // by exchange
   std::vector<std::vector<RunningComponent>> running;  // by exchange and component
   std::vector<std::vector<uint64_t>> stamps;           // likewise
-  std::vector<std::vector<int64_t>> tails;             // by exchange and flow: last byte through so far
-  std::vector<LinkCursor> cursors;                     // by link
+  std::vector<std::vector<int64_t>> tails;  // by exchange and flow: last byte through so far
+  std::vector<LinkCursor> cursors;          // by link
   uint64_t next_stamp = 1;
   bool folded = true;
 
@@ -113,8 +113,8 @@ void StepSimulator::State::HandleReady(int32_t index) {
 
 // --- engines and HBM ---
 
-// All reads of the kernel that starts here, back to back. Times come from the running byte count, so that
-// rounding does not add up.
+// All reads of the kernel that starts here, back to back. Times come from the running byte count,
+// so that rounding does not add up.
 void StepSimulator::State::StreamReads(Actor* actor, const RoleProgram& role, int64_t from) {
   const int64_t base = std::max(from, actor->dma_free);
   const int32_t run = role.entries[actor->at].kernel_run;
@@ -122,7 +122,8 @@ void StepSimulator::State::StreamReads(Actor* actor, const RoleProgram& role, in
   for (size_t i = actor->at; i < role.entries.size(); ++i) {
     const Entry& entry = role.entries[i];
     if (entry.kernel_run != run) {
-      if (run >= 0 && entry.kernel_run < 0) continue;  // a collective or an op between two of the kernel
+      if (run >= 0 && entry.kernel_run < 0)
+        continue;  // a collective or an op between two of the kernel
       break;
     }
     const uint64_t size = role.work[static_cast<size_t>(entry.op)].read_bytes;
@@ -132,8 +133,8 @@ void StepSimulator::State::StreamReads(Actor* actor, const RoleProgram& role, in
       const int64_t end = base + TransferTime(bytes, actor->hbm_rate).ps;
       actor->reads[i] = {start, end};
       actor->hbm.push_back({start, end});
-      actor->slices.push_back({start, end - start, size, NameOf(*actor, entry),
-                               trace::TrackKind::kDma, entry.layer});
+      actor->slices.push_back(
+          {start, end - start, size, NameOf(*actor, entry), trace::TrackKind::kDma, entry.layer});
       actor->hbm_bytes += size;
       actor->dma_free = end;
     }
@@ -141,13 +142,14 @@ void StepSimulator::State::StreamReads(Actor* actor, const RoleProgram& role, in
   }
 }
 
-void StepSimulator::State::PostWrite(Actor* actor, const Entry& entry, uint64_t bytes, int64_t from) {
+void StepSimulator::State::PostWrite(Actor* actor, const Entry& entry, uint64_t bytes,
+                                     int64_t from) {
   if (bytes == 0) return;
   const int64_t start = std::max(from, actor->dma_free);
   const int64_t end = start + TransferTime(bytes, actor->hbm_rate).ps;
   actor->hbm.push_back({start, end});
-  actor->slices.push_back({start, end - start, bytes, NameOf(*actor, entry), trace::TrackKind::kDma,
-                           entry.layer});
+  actor->slices.push_back(
+      {start, end - start, bytes, NameOf(*actor, entry), trace::TrackKind::kDma, entry.layer});
   actor->hbm_bytes += bytes;
   actor->dma_free = end;
 }
@@ -156,15 +158,17 @@ void StepSimulator::State::RunLocal(int32_t index, const Entry& entry) {
   Actor& actor = actors[static_cast<size_t>(index)];
   const RoleProgram& role = roles[static_cast<size_t>(actor.role)];
   const Work& work = role.work[static_cast<size_t>(entry.op)];
-  const bool skip = program->roles[static_cast<size_t>(actor.role)]
-                            .ops[static_cast<size_t>(entry.op)].kind == plan::OpKind::kSample &&
-                    !actor.samples;
+  const bool skip =
+      program->roles[static_cast<size_t>(actor.role)].ops[static_cast<size_t>(entry.op)].kind ==
+          plan::OpKind::kSample &&
+      !actor.samples;
   int64_t end = actor.ready;
   if (!skip) {
     int64_t ready = actor.ready;
     if (entry.starts_kernel) {
       const int64_t cost = KernelStartTime(*this, role, actor.at);
-      actor.slices.push_back({ready, cost, 0, kKernelStartName, trace::TrackKind::kWait, entry.layer});
+      actor.slices.push_back(
+          {ready, cost, 0, kKernelStartName, trace::TrackKind::kWait, entry.layer});
       ready += cost;
     }
     if (entry.starts_kernel || entry.kernel_run < 0) StreamReads(&actor, role, ready);
@@ -181,8 +185,10 @@ void StepSimulator::State::RunLocal(int32_t index, const Entry& entry) {
       return at + duration;
     };
     const hw::Chip& chip = *plan->chip;
-    const int64_t tensor = run(trace::TrackKind::kTensor, work.tensor_cycles, chip.tensor_hz.value, start);
-    const int64_t scalar = run(trace::TrackKind::kScalar, work.scalar_cycles, chip.scalar_hz.value, start);
+    const int64_t tensor =
+        run(trace::TrackKind::kTensor, work.tensor_cycles, chip.tensor_hz.value, start);
+    const int64_t scalar =
+        run(trace::TrackKind::kScalar, work.scalar_cycles, chip.scalar_hz.value, start);
     const int64_t vector = run(trace::TrackKind::kVector, work.vector_cycles, chip.vector_hz.value,
                                work.overlapped ? start : scalar);
     const int64_t engines = std::max({tensor, scalar, vector});
@@ -208,7 +214,8 @@ Party& StepSimulator::State::PartyOf(int32_t exchange, const Actor& actor) {
 
 void StepSimulator::State::Join(int32_t index, const Entry& entry) {
   Actor& actor = actors[static_cast<size_t>(index)];
-  const int32_t exchange = roles[static_cast<size_t>(actor.role)].exchange[static_cast<size_t>(entry.op)];
+  const int32_t exchange =
+      roles[static_cast<size_t>(actor.role)].exchange[static_cast<size_t>(entry.op)];
   Party& party = PartyOf(exchange, actor);
   if (ExchangeAt(exchange).role != actor.role) {  // a receiver
     if (party.end >= 0) return Release(index, party, actor.ready);
@@ -318,7 +325,8 @@ void StepSimulator::State::HandleStepEnd(int32_t index, int32_t c) {
   for (const int32_t other : party.components) {
     if (!SameTimes(runs[static_cast<size_t>(other)].record,
                    runs[static_cast<size_t>(party.components.front())].record)) {
-      return Restart(/*fold=*/false);  // components differ, so their ranks do: give each its own times
+      return Restart(
+          /*fold=*/false);  // components differ, so their ranks do: give each its own times
     }
   }
   std::vector<trace::LinkSlice> links;
@@ -337,8 +345,8 @@ void StepSimulator::State::HandleStepEnd(int32_t index, int32_t c) {
 // The exchange's times are known: shows them on the links and lets everyone go at its end.
 void StepSimulator::State::FinishParty(int32_t index) {
   Party& party = parties[static_cast<size_t>(index)];
-  link_runs.push_back({party.start, ExchangeAt(party.exchange).role, party.op, party.layer,
-                       party.link_record});
+  link_runs.push_back(
+      {party.start, ExchangeAt(party.exchange).role, party.op, party.layer, party.link_record});
   queue.Push({party.start + party.record.duration}, Band::kRelease, kPartyEnd,
              static_cast<uint32_t>(index));
 }
@@ -409,9 +417,10 @@ Result<trace::StepTemplate> StepSimulator::Finish() {
   assert(state_->queue.empty());
   for (const Actor& actor : state_->actors) {
     if (actor.finished) continue;
-    return Error{ErrorCode::kInternal, "program", std::to_string(actor.role),
-                 "A pipeline stage waits for an exchange that never comes.",
-                 "Check that every receive has its send and that all ranks run the same collectives."};
+    return Error{
+        ErrorCode::kInternal, "program", std::to_string(actor.role),
+        "A pipeline stage waits for an exchange that never comes.",
+        "Check that every receive has its send and that all ranks run the same collectives."};
   }
   return Assemble(*state_);
 }

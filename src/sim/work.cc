@@ -13,18 +13,19 @@ constexpr int64_t kMinCycles = 64;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Both engines pass over the elements of an op this often. Vector: a tensor_scalar, reduce, copy or cast
-// costs one pass, a tensor_tensor on FP32 two; Scalar: an activation one, scale and accumulation free.
+// Both engines pass over the elements of an op this often. Vector: a tensor_scalar, reduce, copy or
+// cast costs one pass, a tensor_tensor on FP32 two; Scalar: an activation one, scale and
+// accumulation free.
 struct ElementRow {
   OpKind kind;
   int vector_passes, scalar_passes;
 };
 constexpr ElementRow kElementRows[] = {
-    {OpKind::kEmbed, 1, 0},            // dequantise
-    {OpKind::kUnpack, 1, 0},           // copy
-    {OpKind::kRmsNorm, 5, 1},          // square and sum | scale, gamma (2), abs max, quantise
-    {OpKind::kRope, 6, 0},             // four products and two sums of half the width, two passes each
-    {OpKind::kKvAppend, 1, 0},         // cast
+    {OpKind::kEmbed, 1, 0},     // dequantise
+    {OpKind::kUnpack, 1, 0},    // copy
+    {OpKind::kRmsNorm, 5, 1},   // square and sum | scale, gamma (2), abs max, quantise
+    {OpKind::kRope, 6, 0},      // four products and two sums of half the width, two passes each
+    {OpKind::kKvAppend, 1, 0},  // cast
     {OpKind::kAttentionFinish, 4, 0},  // divide (2), abs max, quantise
     {OpKind::kResidual, 2, 0},         // add
     {OpKind::kSwiGlu, 4, 1},           // SiLU | product (2), abs max, quantise
@@ -45,9 +46,10 @@ const plan::TensorDecl& Tensor(const plan::Role& role, const plan::Operand& oper
   return role.tensors[static_cast<size_t>(operand.tensor)];
 }
 
-// Split over the physical cores of a logical one: by outputs or by the sum's terms, whichever is faster.
-uint64_t SplitMatmulCycles(const hw::Chip& chip, int64_t n, int64_t k, int64_t columns, int64_t k_tile,
-                           int64_t cores) {
+// Split over the physical cores of a logical one: by outputs or by the sum's terms, whichever is
+// faster.
+uint64_t SplitMatmulCycles(const hw::Chip& chip, int64_t n, int64_t k, int64_t columns,
+                           int64_t k_tile, int64_t cores) {
   return std::min(MatmulCycles(chip, CeilDiv(n, cores), k, columns, k_tile),
                   MatmulCycles(chip, n, CeilDiv(k, cores), columns, k_tile));
 }
@@ -62,21 +64,22 @@ Work MatmulWork(const plan::Plan& plan, const plan::Role& role, const plan::Op& 
   const int64_t k_tile = chip.pe_rows.value * (work.fp8 ? chip.fp8_rows_per_cycle.value : 1);
   const bool fp32 = codes == DType::kFP32 || weights == DType::kFP32;
   work.tensor_cycles = SplitMatmulCycles(chip, op.n, op.k, op.m, k_tile, cores) * (fp32 ? 4 : 1);
-  // Out of PSUM through the Vector engine; scales of the weights and of the tokens are one pass each.
+  // Out of PSUM through the Vector engine; scales of the weights and of the tokens are one pass
+  // each.
   const int64_t tiles = CeilDiv(CeilDiv(op.n, cores), chip.pe_columns.value);
   work.vector_cycles =
       DrainCycles(tiles * op.m, chip.matmul_max_n.value) * (plan::DTypeBytes(weights) == 1 ? 2 : 1);
   const auto size = static_cast<uint64_t>(plan::DTypeBytes(weights));
   work.read_bytes = static_cast<uint64_t>(op.n) * static_cast<uint64_t>(op.k) * size;
   if (size == 1) work.read_bytes += static_cast<uint64_t>(op.n) * 4;  // FP32 scale of each output
-  work.first_bytes = std::min(
-      work.read_bytes, static_cast<uint64_t>(cores * chip.pe_columns.value * k_tile) * size);
+  work.first_bytes = std::min(work.read_bytes,
+                              static_cast<uint64_t>(cores * chip.pe_columns.value * k_tile) * size);
   return work;
 }
 
-// Scores and values read this rank's share of the KV pages and run at the BF16 rate whatever the cache's
-// format. The share is the mean over the ranks of a head, so that bytes add up. Tiles that the causal mask
-// empties are left out.
+// Scores and values read this rank's share of the KV pages and run at the BF16 rate whatever the
+// cache's format. The share is the mean over the ranks of a head, so that bytes add up. Tiles that
+// the causal mask empties are left out.
 Work AttentionWork(const plan::Plan& plan, const plan::StepShape& shape, const plan::Op& op) {
   const hw::Chip& chip = *plan.chip;
   const int64_t cores = plan.options.lnc;
@@ -125,8 +128,8 @@ Work ElementWork(const plan::Plan& plan, const plan::Program& program, const pla
   }
   if (op.kind == OpKind::kEmbed) {  // the rows of the step's tokens
     const auto size = static_cast<uint64_t>(plan::DTypeBytes(Tensor(role, op.in[2]).dtype));
-    work.read_bytes = static_cast<uint64_t>(elements) * size +
-                      (size == 1 ? static_cast<uint64_t>(op.m) * 4 : 0);
+    work.read_bytes =
+        static_cast<uint64_t>(elements) * size + (size == 1 ? static_cast<uint64_t>(op.m) * 4 : 0);
     work.first_bytes = work.read_bytes;
   }
   if (op.kind == OpKind::kKvAppend) {
@@ -145,7 +148,8 @@ uint64_t MatmulCycles(const hw::Chip& chip, int64_t n, int64_t k, int64_t column
   const auto over_columns = [&](int64_t m) {  // one stationary tile of m outputs against all tokens
     const int64_t rest = columns % max_n;
     const int64_t pair_floor = std::min(floor, m);
-    return columns / max_n * std::max(pair_floor, max_n) + (rest > 0 ? std::max(pair_floor, rest) : 0);
+    return columns / max_n * std::max(pair_floor, max_n) +
+           (rest > 0 ? std::max(pair_floor, rest) : 0);
   };
   const int64_t rest = n % max_m;
   const int64_t outputs = n / max_m * over_columns(max_m) + (rest > 0 ? over_columns(rest) : 0);

@@ -1,5 +1,5 @@
-// Bytes of a template. The reader trusts nothing: counts are held against the bytes left before anything
-// is allocated, indices and times against what they point into.
+// Bytes of a template. The reader trusts nothing: counts are held against the bytes left before
+// anything is allocated, indices and times against what they point into.
 #include <algorithm>
 #include <type_traits>
 
@@ -59,8 +59,8 @@ class Reader {
     }
     std::make_unsigned_t<T> bits = 0;
     for (size_t i = 0; i < sizeof(T); ++i) {
-      bits = static_cast<std::make_unsigned_t<T>>(bits |
-                                                  static_cast<std::make_unsigned_t<T>>(at_[i]) << (8 * i));
+      bits = static_cast<std::make_unsigned_t<T>>(
+          bits | static_cast<std::make_unsigned_t<T>>(at_[i]) << (8 * i));
     }
     at_ += sizeof(T);
     left_ -= sizeof(T);

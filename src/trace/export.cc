@@ -29,8 +29,9 @@ class ChromeWriter {
  public:
   void Name(const char* what, int process, int thread, const std::string& name) {
     Begin();
-    out_ += "{\"ph\":\"M\",\"name\":\"" + std::string(what) + "\",\"pid\":" + std::to_string(process) +
-            ",\"tid\":" + std::to_string(thread) + ",\"args\":{\"name\":" + Quoted(name) + "}}";
+    out_ += "{\"ph\":\"M\",\"name\":\"" + std::string(what) +
+            "\",\"pid\":" + std::to_string(process) + ",\"tid\":" + std::to_string(thread) +
+            ",\"args\":{\"name\":" + Quoted(name) + "}}";
   }
   void Complete(int process, int thread, const std::string& quoted_name, int64_t start_ps,
                 int64_t duration_ps, uint64_t bytes, int layer) {
@@ -44,13 +45,13 @@ class ChromeWriter {
   }
   void Counter(const char* name, int64_t at_ps, uint64_t value) {
     Begin();
-    out_ += "{\"ph\":\"C\",\"name\":\"" + std::string(name) + "\",\"pid\":" +
-            std::to_string(kCounterProcess) + ",\"tid\":0,\"ts\":" + Micros(at_ps) +
+    out_ += "{\"ph\":\"C\",\"name\":\"" + std::string(name) +
+            "\",\"pid\":" + std::to_string(kCounterProcess) + ",\"tid\":0,\"ts\":" + Micros(at_ps) +
             ",\"args\":{\"bytes\":" + std::to_string(value) + "}}";
   }
   std::string Finish(uint64_t left_out) {
-    return "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"steps_left_out\":" + std::to_string(left_out) +
-           "},\"traceEvents\":[" + out_ + "\n]}\n";
+    return "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"steps_left_out\":" +
+           std::to_string(left_out) + "},\"traceEvents\":[" + out_ + "\n]}\n";
   }
 
  private:
@@ -93,8 +94,9 @@ void NameProcesses(const Trace& trace, ChromeWriter* out) {
       const int thread = static_cast<int>(track.kind);
       if (!named.insert({process, thread}).second) continue;
       if (named.insert({process, -1}).second) {
-        out->Name("process_name", process, 0,
-                  "stage " + std::to_string(c.stage) + ", " + std::to_string(c.cores.size()) + " cores");
+        out->Name(
+            "process_name", process, 0,
+            "stage " + std::to_string(c.stage) + ", " + std::to_string(c.cores.size()) + " cores");
       }
       out->Name("thread_name", process, thread, kTrackNames[thread]);
     }

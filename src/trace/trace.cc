@@ -14,7 +14,8 @@ uint64_t SizeOf(const StepTemplate& t) {
     bytes += sizeof(LinkPattern) + pattern.slices.size() * sizeof(LinkSlice);
   }
   for (const std::string& name : t.names) bytes += sizeof(std::string) + name.size();
-  for (const RankClass& c : t.classes) bytes += sizeof(RankClass) + c.cores.size() * sizeof(int32_t);
+  for (const RankClass& c : t.classes)
+    bytes += sizeof(RankClass) + c.cores.size() * sizeof(int32_t);
   return bytes;
 }
 
@@ -95,7 +96,8 @@ void Trace::AddStep(const Step& step) {
   if (memory_bytes() <= budget_bytes_) return;
   // An eighth at a time, so that a long run does not move the whole vector at each step.
   const uint64_t over = (memory_bytes() - budget_bytes_ + kStepBytes - 1) / kStepBytes;
-  const uint64_t drop = std::min<uint64_t>(std::max<uint64_t>(over, steps_.size() / 8), steps_.size() - 1);
+  const uint64_t drop =
+      std::min<uint64_t>(std::max<uint64_t>(over, steps_.size() / 8), steps_.size() - 1);
   const auto count = static_cast<std::ptrdiff_t>(drop);
   steps_.erase(steps_.begin(), steps_.begin() + count);
   link_bytes_before_.erase(link_bytes_before_.begin(), link_bytes_before_.begin() + count);
@@ -112,11 +114,13 @@ int64_t Trace::end_ps() const {
 uint64_t Trace::memory_bytes() const { return template_bytes_ + steps_.size() * kStepBytes; }
 
 int Trace::StepAt(int64_t at_ps) const {
-  const auto after = std::upper_bound(steps_.begin(), steps_.end(), at_ps,
-                                      [](int64_t at, const Step& step) { return at < step.start_ps; });
+  const auto after =
+      std::upper_bound(steps_.begin(), steps_.end(), at_ps,
+                       [](int64_t at, const Step& step) { return at < step.start_ps; });
   if (after == steps_.begin()) return -1;
   const Step& step = *(after - 1);
-  const int64_t end = step.start_ps + templates_[static_cast<size_t>(step.step_template)].duration_ps;
+  const int64_t end =
+      step.start_ps + templates_[static_cast<size_t>(step.step_template)].duration_ps;
   return at_ps < end ? static_cast<int>(after - steps_.begin()) - 1 : -1;
 }
 
@@ -124,8 +128,9 @@ Snapshot Trace::At(int64_t at_ps, int cores_per_chip) const {
   Snapshot snapshot;
   snapshot.at_ps = at_ps;
   snapshot.step = StepAt(at_ps);
-  const auto after = std::upper_bound(steps_.begin(), steps_.end(), at_ps,
-                                      [](int64_t at, const Step& step) { return at < step.start_ps; });
+  const auto after =
+      std::upper_bound(steps_.begin(), steps_.end(), at_ps,
+                       [](int64_t at, const Step& step) { return at < step.start_ps; });
   if (after == steps_.begin()) {
     if (!steps_.empty()) {  // what was dropped has been done, though its steps are gone
       snapshot.link_bytes = link_bytes_before_.front();
@@ -163,7 +168,8 @@ Snapshot Trace::At(int64_t at_ps, int cores_per_chip) const {
           ProRata(slice.bytes, now - slice.start_ps, slice.duration_ps) * cores.size();
     }
     if (now >= slice.start_ps + slice.duration_ps) continue;
-    for (int32_t core : cores) snapshot.active_chips.push_back(static_cast<int16_t>(core / cores_per_chip));
+    for (int32_t core : cores)
+      snapshot.active_chips.push_back(static_cast<int16_t>(core / cores_per_chip));
   }
   Normalise(&snapshot.busy_links);
   Normalise(&snapshot.active_chips);

@@ -1,7 +1,7 @@
 // The Trace: the only output of a run. Steps point to step templates (one per distinct Program and
-// bucket, times relative to the step's start), so scrubbing never simulates again. Columnar, integer ids,
-// pointer-free; templates cross the session door as plain bytes. Views, costs and exports read this and
-// nothing else. Times are picoseconds.
+// bucket, times relative to the step's start), so scrubbing never simulates again. Columnar,
+// integer ids, pointer-free; templates cross the session door as plain bytes. Views, costs and
+// exports read this and nothing else. Times are picoseconds.
 #pragma once
 
 #include <array>
@@ -16,7 +16,8 @@
 namespace novascope::trace {
 
 // Who owns a picosecond of a logical core: compute if an engine runs, else HBM if its DMA moves HBM
-// bytes, else network if a transfer it needs is on a link, else wait. Cores outside the plan are idle.
+// bytes, else network if a transfer it needs is on a link, else wait. Cores outside the plan are
+// idle.
 enum class Owner : uint8_t { kCompute, kHbm, kNetwork, kWait, kIdle };
 inline constexpr int kOwners = 5;
 
@@ -38,8 +39,8 @@ struct Track {
   int16_t rank_class = 0;  // index into StepTemplate::classes
 };
 
-// A set of logical cores with the same schedule. The classes of a template cover every core of the system
-// once; cores that the step does not use form a last class of stage -1, idle throughout.
+// A set of logical cores with the same schedule. The classes of a template cover every core of the
+// system once; cores that the step does not use form a last class of stage -1, idle throughout.
 struct RankClass {
   int16_t stage = 0;
   std::vector<int32_t> cores;  // global logical core = chip * cores_per_chip + core, ascending
@@ -59,8 +60,8 @@ struct Slice {
 struct LinkSlice {
   int64_t start_ps = 0, duration_ps = 0;
   uint64_t bytes = 0;
-  int32_t name = 0;  // of the collective
-  uint16_t link = 0; // hw::Topology link id
+  int32_t name = 0;   // of the collective
+  uint16_t link = 0;  // hw::Topology link id
   int16_t layer = -1;
 };
 
@@ -77,8 +78,9 @@ struct LinkRun {
   int16_t layer = -1;
 };
 
-// All link slices of a step, kept as patterns and the times at which they run: identical layers repeat the
-// same exchanges. Iterating expands them, run by run: `for (const LinkSlice& slice : t.link_slices)`.
+// All link slices of a step, kept as patterns and the times at which they run: identical layers
+// repeat the same exchanges. Iterating expands them, run by run: `for (const LinkSlice& slice :
+// t.link_slices)`.
 class LinkTimeline {
  public:
   std::vector<LinkPattern> patterns;
@@ -102,20 +104,20 @@ class LinkTimeline {
 };
 
 struct StepTemplate {
-  uint64_t key = 0;          // hash of Program shape, plan and bucket
-  std::string label;         // "decode, bucket 256, batch 32"
+  uint64_t key = 0;   // hash of Program shape, plan and bucket
+  std::string label;  // "decode, bucket 256, batch 32"
   int64_t duration_ps = 0;
   std::vector<std::string> names;
   std::vector<RankClass> classes;
   std::vector<Track> tracks;
-  std::vector<Slice> slices;           // sorted by (start, track)
+  std::vector<Slice> slices;  // sorted by (start, track)
   LinkTimeline link_slices;
-  // The critical path leads back from the core that finishes last through whoever it waited for; under
-  // pipeline parallelism it moves from stage to stage. The split is along the path and sums to
-  // duration_ps; the class is the one that holds most of the path.
+  // The critical path leads back from the core that finishes last through whoever it waited for;
+  // under pipeline parallelism it moves from stage to stage. The split is along the path and sums
+  // to duration_ps; the class is the one that holds most of the path.
   int32_t critical_class = 0;
   Split critical_split;
-  uint64_t hbm_bytes = 0;              // moved by the DMA queues of all cores
+  uint64_t hbm_bytes = 0;                // moved by the DMA queues of all cores
   std::array<uint64_t, 4> link_bytes{};  // by hw::LinkKind, summed over links
   std::vector<uint64_t> bytes_by_link;   // [links]
 };
@@ -137,19 +139,19 @@ struct Snapshot {
   int32_t step = -1;                  // -1: before the first or after the last
   std::vector<uint16_t> busy_links;   // ascending
   std::vector<int16_t> active_chips;  // an engine or DMA of one of its cores is busy; ascending
-  uint64_t link_bytes = 0;            // completed link bytes so far; a running slice counts pro rata, floor
-  uint64_t hbm_bytes = 0;             // likewise
+  uint64_t link_bytes = 0;  // completed link bytes so far; a running slice counts pro rata, floor
+  uint64_t hbm_bytes = 0;   // likewise
 };
 
 class Trace {
  public:
-  // Capacity in bytes. When it is exceeded the oldest steps are dropped and counted, the newest step
-  // stays; templates are kept, so that steps still held can always be shown.
+  // Capacity in bytes. When it is exceeded the oldest steps are dropped and counted, the newest
+  // step stays; templates are kept, so that steps still held can always be shown.
   explicit Trace(uint64_t budget_bytes = 64u << 20) : budget_bytes_(budget_bytes) {}
 
-  int AddTemplate(StepTemplate step_template);    // returns its index
-  int FindTemplate(uint64_t key) const;           // -1 where absent
-  void AddStep(const Step& step);                 // starts never decrease
+  int AddTemplate(StepTemplate step_template);  // returns its index
+  int FindTemplate(uint64_t key) const;         // -1 where absent
+  void AddStep(const Step& step);               // starts never decrease
 
   const std::vector<StepTemplate>& templates() const { return templates_; }
   const std::vector<Step>& steps() const { return steps_; }
@@ -172,8 +174,8 @@ class Trace {
   std::vector<uint64_t> template_link_bytes_;                   // [templates], all kinds
 };
 
-// Plain-bytes form of a template, for the session door: magic, version, fields in little-endian order,
-// 64-bit hash of all before it. Decode checks the hash, every length, index and range.
+// Plain-bytes form of a template, for the session door: magic, version, fields in little-endian
+// order, 64-bit hash of all before it. Decode checks the hash, every length, index and range.
 std::vector<uint8_t> EncodeTemplate(const StepTemplate& step_template);
 Result<StepTemplate> DecodeTemplate(const uint8_t* data, uint64_t size);
 

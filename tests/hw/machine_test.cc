@@ -73,8 +73,9 @@ TEST_CASE("links are counted and come in pairs", "[hw][topology]") {
     const char* id;
     int in_chip, xy, z;
   };
-  for (const Expected& want : {Expected{"trn2.3xlarge", 1, 0, 0}, Expected{"trn2.48xlarge", 16, 64, 0},
-                               Expected{"trn2-ultraserver", 64, 256, 128}}) {
+  for (const Expected& want :
+       {Expected{"trn2.3xlarge", 1, 0, 0}, Expected{"trn2.48xlarge", 16, 64, 0},
+        Expected{"trn2-ultraserver", 64, 256, 128}}) {
     CAPTURE(want.id);
     const Topology topology = BuildTopology(Get(want.id));
     int counts[4] = {};
@@ -108,14 +109,17 @@ TEST_CASE("routes are connected, shortest and go x, then y, then z", "[hw][topol
         REQUIRE(route[0] == from);
         continue;
       }
-      const int want = ring(from % 4, to % 4) + ring(from / 4 % 4, to / 4 % 4) + ring(from / 16, to / 16);
+      const int want =
+          ring(from % 4, to % 4) + ring(from / 4 % 4, to / 4 % 4) + ring(from / 16, to / 16);
       REQUIRE(static_cast<int>(route.size()) == want);
       int at = from;
       int last_axis = 0;
       for (const uint16_t id : route) {
         const Link& link = topology.links[id];
         REQUIRE(link.from_chip == at);
-        const int axis = link.kind == LinkKind::kZ ? 2 : link.to_chip / 4 == link.from_chip / 4 ? 0 : 1;
+        const int axis = link.kind == LinkKind::kZ                ? 2
+                         : link.to_chip / 4 == link.from_chip / 4 ? 0
+                                                                  : 1;
         REQUIRE(axis >= last_axis);
         last_axis = axis;
         at = link.to_chip;
@@ -130,7 +134,8 @@ TEST_CASE("routes are connected, shortest and go x, then y, then z", "[hw][topol
   CHECK(topology.links[topology.Route(0, 32)[0]].to_chip == 16);
 }
 
-TEST_CASE("cutting an instance or the UltraServer in half cuts what AWS's figures imply", "[hw][topology]") {
+TEST_CASE("cutting an instance or the UltraServer in half cuts what AWS's figures imply",
+          "[hw][topology]") {
   const Topology topology = BuildTopology(Get("trn2-ultraserver"));
   uint64_t across_x = 0, across_z = 0;
   for (const Link& link : topology.links) {

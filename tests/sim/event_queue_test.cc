@@ -31,7 +31,11 @@ TEST_CASE("the comparator is a strict total order", "[sim][queue]") {
   std::vector<Event> events;
   for (uint64_t i = 0; i < 60; ++i) {
     events.push_back({{static_cast<int64_t>(RandomBits(1, 0, i) % 3)},
-                      static_cast<Band>(RandomBits(1, 1, i) % 3), i, 0, 0, 0});
+                      static_cast<Band>(RandomBits(1, 1, i) % 3),
+                      i,
+                      0,
+                      0,
+                      0});
   }
   for (size_t i = 0; i < events.size(); ++i) {
     for (size_t j = 0; j < events.size(); ++j) {

@@ -17,7 +17,8 @@ using trace::Owner;
 
 constexpr uint64_t kHbmRate = 666'000'000'000;
 
-TEST_CASE("an unloaded HBM read takes bytes over the rate after the kernel's fixed cost", "[sim][closed]") {
+TEST_CASE("an unloaded HBM read takes bytes over the rate after the kernel's fixed cost",
+          "[sim][closed]") {
   Bench bench(Degrees());
   bench.Add(bench.Matmul(DType::kBF16, DType::kBF16, 1, 4096, 4096));
   const trace::StepTemplate t = bench.Run();
@@ -57,7 +58,8 @@ TEST_CASE("a fused kernel pays once, and again for each layer", "[sim][closed]")
   CHECK(Part(twice.Run().critical_split, Owner::kWait) == 6 * Us(390));
 }
 
-TEST_CASE("the DMA queue streams the kernel's later weights while the engines work", "[sim][closed]") {
+TEST_CASE("the DMA queue streams the kernel's later weights while the engines work",
+          "[sim][closed]") {
   // A compute-bound matmul, then one whose weights arrive meanwhile: their time is not seen.
   Bench bench(Degrees());
   const plan::Op first = bench.Matmul(DType::kBF16, DType::kBF16, 512, 1024, 1024, 0);
@@ -65,8 +67,10 @@ TEST_CASE("the DMA queue streams the kernel's later weights while the engines wo
   bench.role().ops = {first, second};
   bench.role().sections = {{0, 2, 1}};
   const trace::StepTemplate t = bench.Run();
-  const int64_t rate_first = TransferTime(2u * 128 * 128 * 2, kHbmRate).ps;  // two cores' first tile
-  const int64_t engines = CycleTime(4 * 8 * 512, 2'400'000'000).ps + CycleTime(2 * 8 * 64, 2'400'000'000).ps;
+  const int64_t rate_first =
+      TransferTime(2u * 128 * 128 * 2, kHbmRate).ps;  // two cores' first tile
+  const int64_t engines =
+      CycleTime(4 * 8 * 512, 2'400'000'000).ps + CycleTime(2 * 8 * 64, 2'400'000'000).ps;
   CHECK(t.duration_ps == Us(390) + rate_first + engines);
   CHECK(t.hbm_bytes == 1024u * 1024 * 2 + 512u * 1024 * 2);
 }
@@ -78,22 +82,23 @@ TEST_CASE("ranks that share a stack share its rate", "[sim][closed]") {
     return bench.Run({}, dp).duration_ps - (lnc == 1 ? Us(120) : Us(390));
   };
   const uint64_t bytes = 4096u * 4096u * 2u;
-  CHECK(read(1, 1, 1) == TransferTime(bytes, 368'000'000'000).ps);   // its own DMA engines
-  CHECK(read(2, 1, 1) == TransferTime(bytes, kHbmRate / 2).ps);      // two cores on a stack
-  CHECK(read(1, 1, 2) == TransferTime(bytes, kHbmRate / 2).ps);      // two replicas on a stack
-  CHECK(read(2, 2, 1) == TransferTime(bytes, kHbmRate).ps);          // LNC=2: a stack each
+  CHECK(read(1, 1, 1) == TransferTime(bytes, 368'000'000'000).ps);  // its own DMA engines
+  CHECK(read(2, 1, 1) == TransferTime(bytes, kHbmRate / 2).ps);     // two cores on a stack
+  CHECK(read(1, 1, 2) == TransferTime(bytes, kHbmRate / 2).ps);     // two replicas on a stack
+  CHECK(read(2, 2, 1) == TransferTime(bytes, kHbmRate).ps);         // LNC=2: a stack each
 }
 
-TEST_CASE("an unloaded message takes the slowest link's time and every hop's latency", "[sim][closed]") {
+TEST_CASE("an unloaded message takes the slowest link's time and every hop's latency",
+          "[sim][closed]") {
   struct Case {
     int chip;
     uint64_t rate;
     int64_t hops;
   };
   const int bytes = 1 << 20;
-  for (const Case& c : {Case{1, 128, Us(15)}, Case{2, 128, Us(30)}, Case{10, 128, Us(60)},
-                        Case{16, 64, Us(15)}, Case{32, 64, Us(30)}, Case{42, 64, Us(90)},
-                        Case{0, 1450, Us(13)}}) {
+  for (const Case& c :
+       {Case{1, 128, Us(15)}, Case{2, 128, Us(30)}, Case{10, 128, Us(60)}, Case{16, 64, Us(15)},
+        Case{32, 64, Us(30)}, Case{42, 64, Us(90)}, Case{0, 1450, Us(13)}}) {
     CAPTURE(c.chip);
     Bench bench(Degrees(2));
     bench.PlaceRanks({0, c.chip});
@@ -107,14 +112,15 @@ TEST_CASE("an unloaded message takes the slowest link's time and every hop's lat
     CHECK(moved == static_cast<uint64_t>(bytes) * bench.topology.Route(c.chip, 0).size());
     for (const trace::LinkSlice& slice : t.link_slices) {
       const hw::LinkKind kind = bench.topology.links[slice.link].kind;
-      CHECK(slice.duration_ps == TransferTime(slice.bytes, bench.topology.bytes_per_second(kind)).ps);
+      CHECK(slice.duration_ps ==
+            TransferTime(slice.bytes, bench.topology.bytes_per_second(kind)).ps);
     }
   }
 }
 
 TEST_CASE("messages on one link go one after another", "[sim][closed]") {
-  // Chips 0, 3 and 3 send to chip 1. From 3 to 1 is a tie and goes over 0, so all three messages share the
-  // link from 0 to 1: the first at once, the others as they come in from 3.
+  // Chips 0, 3 and 3 send to chip 1. From 3 to 1 is a tie and goes over 0, so all three messages
+  // share the link from 0 to 1: the first at once, the others as they come in from 3.
   Bench bench(Degrees(4));
   bench.PlaceRanks({1, 0, 3, 3});
   bench.Add(bench.Collective(OpKind::kGather, {4, 1}, DType::kBF16, 1 << 20));
@@ -151,7 +157,8 @@ TEST_CASE("an unloaded ring takes 2 (n-1) x (chunk / bandwidth + hop)", "[sim][c
   }
 }
 
-TEST_CASE("the default all-reduce at 64 ranks and 8 KB takes 17.5 us + bytes / 100 GB/s", "[sim][closed]") {
+TEST_CASE("the default all-reduce at 64 ranks and 8 KB takes 17.5 us + bytes / 100 GB/s",
+          "[sim][closed]") {
   const auto run = [](const SimOptions& options, int elements) {
     Bench bench(Degrees(64));
     bench.Add(bench.Collective(OpKind::kAllReduceSum, {16, 4}, DType::kFP64, elements));
@@ -163,7 +170,8 @@ TEST_CASE("the default all-reduce at 64 ranks and 8 KB takes 17.5 us + bytes / 1
   const trace::StepTemplate late = run({.straggler = true}, 1024);
   CHECK(late.duration_ps == t.duration_ps + 23'000'000);
   CHECK(Part(late.critical_split, Owner::kNetwork) == Part(t.critical_split, Owner::kNetwork));
-  CHECK(Part(late.critical_split, Owner::kWait) == Part(t.critical_split, Owner::kWait) + 23'000'000);
+  CHECK(Part(late.critical_split, Owner::kWait) ==
+        Part(t.critical_split, Owner::kWait) + 23'000'000);
   // Smaller than that the same law holds; far larger the links are the limit.
   CHECK(run({}, 128).duration_ps == 17'500'000 + 10'240);
   CHECK(run({}, 32768).duration_ps > 17'500'000 + 2'621'440);
@@ -211,7 +219,8 @@ TEST_CASE("a stage waits for the one before, and its rows cross the wire", "[sim
   bench.Add(add, 1);
   const trace::StepTemplate t = bench.Run();
   const int64_t work = Us(390) + TransferTime(1024 * 1024 * 2, kHbmRate).ps;
-  const int64_t wire = 4 * TransferTime(2 * 4096 * 2, 128'000'000'000).ps + Us(15);  // four cores, one link
+  const int64_t wire =
+      4 * TransferTime(2 * 4096 * 2, 128'000'000'000).ps + Us(15);  // four cores, one link
   const int64_t last = CycleTime(2 * 64, 960'000'000).ps;
   CHECK(t.duration_ps == work + wire + last);
   REQUIRE(t.classes.size() == 3);  // two stages and the idle rest
@@ -221,7 +230,8 @@ TEST_CASE("a stage waits for the one before, and its rows cross the wire", "[sim
   CHECK(Part(t.classes[1].split, Owner::kCompute) == last);
   CHECK(Part(t.classes[0].split, Owner::kNetwork) == wire);
   CHECK(Part(t.classes[0].split, Owner::kWait) == Us(390) + last);
-  // Along the path: stage 0 while it works, then the wire, then stage 1; never stage 1's wait for stage 0.
+  // Along the path: stage 0 while it works, then the wire, then stage 1; never stage 1's wait for
+  // stage 0.
   CHECK(Part(t.critical_split, Owner::kWait) == Us(390));
   CHECK(Part(t.critical_split, Owner::kNetwork) == wire);
   CHECK(t.critical_split.total() == t.duration_ps);

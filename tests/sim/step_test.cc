@@ -37,13 +37,15 @@ std::vector<StepCase> Cases() {
       {"one core", "scope-micro", "trn2.3xlarge", Degrees(1, 1, 1), decode, 1},
       {"tp64 pp4", "scope-micro", "trn2-ultraserver", Degrees(64, 4, 1), decode, 1},
       {"tp64 pp4 prefill", "scope-micro", "trn2-ultraserver", Degrees(64, 4, 1), prefill, 1},
-      {"tp64 pp4 prefill, no logits", "scope-micro", "trn2-ultraserver", Degrees(64, 4, 1), silent, 1},
+      {"tp64 pp4 prefill, no logits", "scope-micro", "trn2-ultraserver", Degrees(64, 4, 1), silent,
+       1},
       {"tp16 pp4 ring", "scope-micro", "trn2-ultraserver", ring, decode, 1},
       {"two replicas", "scope-micro", "trn2-ultraserver", batch, four, 2},
       {"one of two replicas", "scope-micro", "trn2-ultraserver", Degrees(16, 2, 2), decode, 1},
       {"replicas in one chip", "scope-micro", "trn2-ultraserver", Degrees(2, 1, 4, 1), decode, 4},
       {"lnc 1", "scope-micro", "trn2.48xlarge", Degrees(8, 4, 1, 1), decode, 1},
-      {"three replicas, two on a stack", "scope-micro", "trn2.3xlarge", Degrees(1, 1, 3, 1), decode, 3},
+      {"three replicas, two on a stack", "scope-micro", "trn2.3xlarge", Degrees(1, 1, 3, 1), decode,
+       3},
   };
 }
 
@@ -55,7 +57,8 @@ struct Built {
 
 Built Build(const StepCase& c) {
   Built built{testing::MakePlan(c.model, c.system, c.options),
-              hw::BuildTopology(testing::SystemOf(c.system)), {}};
+              hw::BuildTopology(testing::SystemOf(c.system)),
+              {}};
   built.program = plan::BuildProgram(built.plan, c.shape);
   return built;
 }
@@ -66,7 +69,8 @@ std::vector<uint8_t> Simulated(const Built& built, const StepCase& c, const SimO
   return trace::EncodeTemplate(result.value());
 }
 
-TEST_CASE("folded equals per rank, and repeated equals simulated anew, byte for byte", "[sim][fold]") {
+TEST_CASE("folded equals per rank, and repeated equals simulated anew, byte for byte",
+          "[sim][fold]") {
   for (const StepCase& c : Cases()) {
     CAPTURE(c.name);
     const Built built = Build(c);
@@ -83,7 +87,8 @@ TEST_CASE("the result does not depend on how the simulation is sliced", "[sim][f
     const Built built = Build(c);
     const std::vector<uint8_t> whole = Simulated(built, c, {});
     for (const int slice : {1, 7, 1000}) {
-      auto simulator = StepSimulator::Create(built.plan, built.topology, built.program, c.replicas, {});
+      auto simulator =
+          StepSimulator::Create(built.plan, built.topology, built.program, c.replicas, {});
       REQUIRE(simulator.ok());
       while (simulator.value().Advance(slice)) {
       }
@@ -134,7 +139,8 @@ TEST_CASE("slices lie inside the step, engines and links are never busy twice", 
       track_free[track] = slice.start_ps + slice.duration_ps;
       REQUIRE(track_free[track] <= t.duration_ps);
       if (t.tracks[track].kind == trace::TrackKind::kDma) {
-        hbm += slice.bytes * t.classes[static_cast<size_t>(t.tracks[track].rank_class)].cores.size();
+        hbm +=
+            slice.bytes * t.classes[static_cast<size_t>(t.tracks[track].rank_class)].cores.size();
       }
     }
     CHECK(hbm == t.hbm_bytes);
@@ -154,8 +160,9 @@ std::vector<uint64_t> CountLinkBytes(const Built& built, const StepCase& c) {
   std::vector<uint64_t> bytes(built.topology.links.size());
   const auto move = [&](int from, int to, uint64_t count) {
     if (from == to) return;
-    for (const uint16_t link : built.topology.Route(built.plan.ranks[static_cast<size_t>(from)].chip,
-                                                    built.plan.ranks[static_cast<size_t>(to)].chip)) {
+    for (const uint16_t link :
+         built.topology.Route(built.plan.ranks[static_cast<size_t>(from)].chip,
+                              built.plan.ranks[static_cast<size_t>(to)].chip)) {
       bytes[link] += count;
     }
   };
@@ -268,7 +275,8 @@ TEST_CASE("large shapes fold: Llama-3.1-405B at TP64, Nova-Micro-like at TP64 x 
   plan::PlanOptions options = Degrees(64, 1, 1);
   options.reduce = plan::ReduceMode::kBf16;
   options.max_positions = 2048;
-  const StepCase llama{"405b", "llama-3.1-405b", "trn2.48xlarge", options, {.kv_positions = 1024}, 1};
+  const StepCase llama{"405b",  "llama-3.1-405b",       "trn2.48xlarge",
+                       options, {.kv_positions = 1024}, 1};
   Built built = Build(llama);
   CHECK(built.program.record_count() < 2000);
   const auto big = SimulateStep(built.plan, built.topology, built.program, 1, {});
@@ -282,8 +290,12 @@ TEST_CASE("large shapes fold: Llama-3.1-405B at TP64, Nova-Micro-like at TP64 x 
 
   options.dp = 4;
   options.batch = 32;
-  const StepCase nova{"nova", "nova-micro-like", "trn2-ultraserver", options,
-                      {.sequences = 32, .kv_positions = 512}, 4};
+  const StepCase nova{"nova",
+                      "nova-micro-like",
+                      "trn2-ultraserver",
+                      options,
+                      {.sequences = 32, .kv_positions = 512},
+                      4};
   built = Build(nova);
   const auto t = SimulateStep(built.plan, built.topology, built.program, 4, {});
   REQUIRE(t.ok());

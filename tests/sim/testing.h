@@ -13,8 +13,9 @@ namespace novascope::sim::testing {
 
 inline const hw::System& SystemOf(const char* id) { return *hw::FindSystem(id, "system").value(); }
 
-inline plan::PlanOptions Degrees(int tp = 1, int pp = 1, int dp = 1, int lnc = 2,
-                                 plan::CollectiveChoice collective = plan::CollectiveChoice::kAuto) {
+inline plan::PlanOptions Degrees(
+    int tp = 1, int pp = 1, int dp = 1, int lnc = 2,
+    plan::CollectiveChoice collective = plan::CollectiveChoice::kAuto) {
   plan::PlanOptions options;
   options.tp = tp;
   options.pp = pp;
@@ -24,7 +25,8 @@ inline plan::PlanOptions Degrees(int tp = 1, int pp = 1, int dp = 1, int lnc = 2
   return options;
 }
 
-inline plan::Plan MakePlan(const char* model, const char* system, const plan::PlanOptions& options) {
+inline plan::Plan MakePlan(const char* model, const char* system,
+                           const plan::PlanOptions& options) {
   Result<plan::Plan> plan =
       plan::MakePlan(model::FindModel(model, "model").value(), SystemOf(system), options);
   if (!plan.ok()) FAIL(Describe(plan.error()));
@@ -74,7 +76,8 @@ struct Bench {
     return op;
   }
 
-  // A collective over groups of `shape` with a buffer of `elements` (all-reduce) or parts of it (gather).
+  // A collective over groups of `shape` with a buffer of `elements` (all-reduce) or parts of it
+  // (gather).
   plan::Op Collective(plan::OpKind kind, plan::GroupShape shape, plan::DType dtype, int elements) {
     plan::Op op{.kind = kind, .name = "collective"};
     op.in[0].tensor = Tensor(dtype);

@@ -11,14 +11,14 @@ using plan::OpKind;
 const hw::Chip& Chip() { return *hw::FindChip("trainium2", "chip").value(); }
 
 TEST_CASE("matmul tiles cost what the instruction reference says", "[sim][work]") {
-  CHECK(MatmulCycles(Chip(), 128, 128, 512, 128) == 512);   // 213 ns at 2.4 GHz, 78.6 TFLOPS
-  CHECK(MatmulCycles(Chip(), 128, 128, 1, 128) == 64);      // decode at batch 1
+  CHECK(MatmulCycles(Chip(), 128, 128, 512, 128) == 512);  // 213 ns at 2.4 GHz, 78.6 TFLOPS
+  CHECK(MatmulCycles(Chip(), 128, 128, 1, 128) == 64);     // decode at batch 1
   CHECK(MatmulCycles(Chip(), 128, 128, 64, 128) == 64);
   CHECK(MatmulCycles(Chip(), 128, 128, 65, 128) == 65);
-  CHECK(MatmulCycles(Chip(), 32, 128, 1, 128) == 32);       // max(min(64, M), N)
+  CHECK(MatmulCycles(Chip(), 32, 128, 1, 128) == 32);  // max(min(64, M), N)
   CHECK(MatmulCycles(Chip(), 129, 128, 1, 128) == 64 + 1);
   CHECK(MatmulCycles(Chip(), 128, 129, 1, 128) == 2 * 64);
-  CHECK(MatmulCycles(Chip(), 128, 256, 1, 256) == 64);      // double FP8
+  CHECK(MatmulCycles(Chip(), 128, 256, 1, 256) == 64);  // double FP8
   CHECK(MatmulCycles(Chip(), 128, 128, 513, 128) == 512 + 64);
   CHECK(MatmulCycles(Chip(), 256, 512, 1024, 128) == 2 * 4 * 1024);
 }
@@ -44,7 +44,8 @@ TEST_CASE("the FP8 rate needs both operands in FP8", "[sim][work]") {
   CHECK(work(DType::kE4M3, DType::kE4M3).tensor_cycles == 2 * 4 * 64);
   CHECK(work(DType::kE4M3, DType::kE4M3).fp8);
   CHECK(work(DType::kE5M2, DType::kE4M3).tensor_cycles == 2 * 4 * 64);  // E4 and E5 may be mixed
-  CHECK(work(DType::kE3M4, DType::kE3M4).tensor_cycles == 2 * 8 * 64);  // E3M4 runs at the BF16 rate
+  CHECK(work(DType::kE3M4, DType::kE3M4).tensor_cycles ==
+        2 * 8 * 64);  // E3M4 runs at the BF16 rate
   CHECK(work(DType::kFP32, DType::kFP32).tensor_cycles == 4 * 2 * 8 * 64);
   CHECK(work(DType::kE4M3, DType::kE4M3).read_bytes == 512 * 1024 + 512 * 4);
   CHECK(work(DType::kBF16, DType::kBF16).read_bytes == 512 * 1024 * 2);
@@ -81,7 +82,8 @@ TEST_CASE("attention reads the KV pages of this rank's share", "[sim][work]") {
 
 TEST_CASE("weights read by all ranks are the model's, once per replica", "[sim][work]") {
   for (const int tp : {1, 4, 64}) {
-    const plan::Plan plan = testing::MakePlan("scope-micro", "trn2-ultraserver", testing::Degrees(tp));
+    const plan::Plan plan =
+        testing::MakePlan("scope-micro", "trn2-ultraserver", testing::Degrees(tp));
     const plan::Program program = plan::BuildProgram(plan, {.kv_positions = 1});
     uint64_t bytes = 0;
     plan::ForEachOp(program.roles[0], [&](const plan::Op& op, int) {
@@ -93,7 +95,8 @@ TEST_CASE("weights read by all ranks are the model's, once per replica", "[sim][
     });
     const model::ParamCount count = model::CountParams(plan.model);
     // Shards of replicated KV heads come on top of the model's own.
-    const int64_t own = count.attention + count.ffn + (count.head > 0 ? count.head : count.embedding);
+    const int64_t own =
+        count.attention + count.ffn + (count.head > 0 ? count.head : count.embedding);
     const int64_t copies = int64_t{plan.kv_copies - 1} * plan.model.layers * 2 *
                            plan.model.kv_width() * plan.model.hidden;
     CHECK(static_cast<int64_t>(bytes) * tp == own + copies);

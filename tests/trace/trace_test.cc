@@ -11,8 +11,8 @@
 namespace novascope::trace {
 namespace {
 
-// Two classes of two cores each, one DMA and one tensor slice, two link slices, 100 ps long; the second
-// link is busy from 60 to 95.
+// Two classes of two cores each, one DMA and one tensor slice, two link slices, 100 ps long; the
+// second link is busy from 60 to 95.
 StepTemplate Example() {
   StepTemplate t;
   t.key = 0x1122334455667788;
@@ -80,7 +80,7 @@ TEST_CASE("a snapshot shows busy links, active chips and bytes so far", "[trace]
   CHECK(dma.busy_links == std::vector<uint16_t>{1});
   CHECK(dma.active_chips == std::vector<int16_t>{1, 2});  // cores 4 and 9
   CHECK(dma.hbm_bytes == 10);                             // two cores, 10 * 15 / 30 each
-  CHECK(dma.link_bytes == 7 + 14);  // 100 * 5 / 35, floor
+  CHECK(dma.link_bytes == 7 + 14);                        // 100 * 5 / 35, floor
   const Snapshot between = trace.At(1150, 4);
   CHECK(between.step == -1);
   CHECK(between.busy_links.empty());
@@ -215,8 +215,8 @@ TEST_CASE("truncated, flipped and inconsistent templates are refused", "[trace][
 }
 
 TEST_CASE("random bytes with a valid hash never crash the reader", "[trace][codec]") {
-  // Spoils single bytes of the body and lets the encoder's hash be right again by taking it from the
-  // error-free path: the last eight bytes are recomputed here with the same FNV-1a.
+  // Spoils single bytes of the body and lets the encoder's hash be right again by taking it from
+  // the error-free path: the last eight bytes are recomputed here with the same FNV-1a.
   const std::vector<uint8_t> good = EncodeTemplate(Example());
   int accepted = 0;
   for (uint64_t i = 0; i < 4000; ++i) {
@@ -227,7 +227,8 @@ TEST_CASE("random bytes with a valid hash never crash the reader", "[trace][code
     }
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t j = 0; j + 8 < bytes.size(); ++j) hash = (hash ^ bytes[j]) * 0x100000001b3u;
-    for (size_t j = 0; j < 8; ++j) bytes[bytes.size() - 8 + j] = static_cast<uint8_t>(hash >> (8 * j));
+    for (size_t j = 0; j < 8; ++j)
+      bytes[bytes.size() - 8 + j] = static_cast<uint8_t>(hash >> (8 * j));
     const auto result = DecodeTemplate(bytes.data(), bytes.size());
     if (!result.ok()) continue;
     ++accepted;  // then everything in it can be used
@@ -270,7 +271,8 @@ TEST_CASE("the Chrome trace is valid JSON with every slice at its picosecond", "
   CHECK(last_counter == 40);
   CHECK(named_threads == used_threads);
   CHECK(text.find("\"ts\":0.001060,\"dur\":0.000035") != std::string::npos);
-  const Result<Json> one = ParseJson(ToChromeTrace(trace, {.first_step = 1, .step_count = 9}), "trace");
+  const Result<Json> one =
+      ParseJson(ToChromeTrace(trace, {.first_step = 1, .step_count = 9}), "trace");
   REQUIRE(one.ok());
   CHECK(one.value()["otherData"]["steps_left_out"] == 1);
   CHECK(ParseJson(ToChromeTrace(Trace{}), "trace").ok());
