@@ -20,10 +20,18 @@ new_enough() {
   [ -n "$version" ] && [ "$(printf '%s\n' "$oldest" "$version" | sort -V | head -n 1)" = "$oldest" ]
 }
 
-# debian_has_it: apt's candidate is new enough.
+candidate_version() {
+  apt-cache policy emscripten 2>/dev/null | sed -n 's/.*Candidate: //p'
+}
+
+# debian_has_it: apt's candidate is new enough. A new machine has no package lists yet.
 debian_has_it() {
   have apt-cache || return 1
-  candidate=$(apt-cache policy emscripten 2>/dev/null | sed -n 's/.*Candidate: //p')
+  candidate=$(candidate_version)
+  if [ -z "$candidate" ] && is_root; then
+    apt-get update </dev/null >/dev/null 2>&1 || true
+    candidate=$(candidate_version)
+  fi
   case $candidate in '' | '(none)') return 1 ;; esac
   dpkg --compare-versions "$candidate" ge "$oldest"
 }

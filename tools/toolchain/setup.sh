@@ -44,14 +44,14 @@ setup_sanitizer() {
   rm -rf "$probe"
 }
 
-# The page's packages: serving needs all or nothing of them, so a failure names what went wrong.
+# setup_packages PACKAGE [NPM_OPTION]: web/'s npm packages, where PACKAGE is missing or the lock is newer.
 setup_packages() {
-  if [ ! -f web/node_modules/.package-lock.json ] ||
-    [ web/package-lock.json -nt web/node_modules/.package-lock.json ]; then
+  stamp=web/node_modules/.package-lock.json
+  if [ ! -d "web/node_modules/$1" ] || [ web/package-lock.json -nt "$stamp" ]; then
     say "fetching the npm packages of web/ (once)"
-    (cd web && npm ci --no-audit --no-fund </dev/null >/dev/null) ||
+    (cd web && npm ci --no-audit --no-fund ${2:-} </dev/null >/dev/null) ||
       fail "npm could not fetch the packages of web/package-lock.json"
-    touch web/node_modules/.package-lock.json
+    touch "$stamp"
   fi
 }
 
