@@ -11,7 +11,7 @@ namespace {
 
 constexpr Algorithm kAlgorithms[] = {
     {"mesh", "Single-step mesh", CollectiveOp::kAllReduce,
-     "Everyone sends its whole buffer to every chip; the chip's cores reduce a share each and exchange.",
+     "One step on the network: each core sends its share of the chip's sum to every chip.",
      BuildMesh},
     {"mesh2", "Two-step mesh", CollectiveOp::kAllReduce,
      "Reduce-scatter, then all-gather, each in one step: 2 (n-1)/n of the buffer per rank.", BuildMesh2},

@@ -51,8 +51,8 @@ struct Algorithm {
   const char* description;  // one line with its cost
   Schedule (*build)(GroupShape shape, uint32_t elements);
 };
-// The one table. All-reduce: "mesh" (single step: everyone sends its whole buffer to every chip, the
-// chip's cores reduce a share each and exchange), "mesh2" (reduce-scatter, then all-gather), "ring".
+// The one table. All-reduce: "mesh" (a single step on the network: each core sends its share of the
+// chip's sum to every chip), "mesh2" (reduce-scatter, then all-gather), "ring".
 // All-gather: "gather-mesh", "gather-ring". Gather: "collect".
 std::span<const Algorithm> Algorithms();
 Result<const Algorithm*> FindAlgorithm(std::string_view id, std::string_view field);
