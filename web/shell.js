@@ -17,6 +17,7 @@ const canvas = document.getElementById("canvas");
 let app = null;
 let session = null;
 let loading = true;
+let messages = 0; // events of the core so far
 const waitingCommands = []; // the app may speak before the core is there
 const wall = { run_ms: 0, core_ms: 0, tokens: 0, startedAt: 0 };
 
@@ -44,7 +45,10 @@ function sendToApp(bytes) {
 // Events go to the app as they are. Real time is added here, as an event of its own: the core has no
 // clock, and its messages stay the same on every machine.
 function connect() {
-  session.on("message", sendToApp);
+  session.on("message", (bytes) => {
+    messages += 1;
+    sendToApp(bytes);
+  });
   session.on("step", (event) => {
     const { index, wall_ms } = event;
     sendToApp(packMessage({ ev: "wall", index, wall_ms, variant: VARIANT_LABELS[session.variant] }));
@@ -56,6 +60,7 @@ function connect() {
     Object.assign(wall, { tokens: 0, run_ms: 0, core_ms: 0, startedAt: performance.now() });
     alarm("");
   });
+  session.on("valid", () => alarm(""));
   session.on("error", ({ error }) => alarm([error.message, error.fix].filter(Boolean).join(" ")));
   for (const name of ["done", "loaded"]) session.on(name, () => queueMicrotask(summarise));
   session.on("state", ({ state }) => state === "paused" && queueMicrotask(summarise));
@@ -91,15 +96,15 @@ async function loadModel() {
 
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
-function followMotion() {
-  const tell = () => command({ cmd: "view", reduced_motion: reducedMotion.matches });
-  reducedMotion.addEventListener("change", tell);
-  tell();
-}
-
 function command(object) {
   app.command(object);
   stage.request();
+}
+
+function noWebGl2() {
+  const fix = "Turn on hardware acceleration in the browser's settings, or use a current browser.";
+  showNotice("WebGL2 is not available", "Novascope draws with it and cannot be shown here.", fix);
+  loading = false;
 }
 
 async function boot() {
@@ -111,9 +116,7 @@ async function boot() {
     return;
   }
   if (!hasWebGl2()) {
-    const fix = "Turn on hardware acceleration in the browser's settings, or use a current browser.";
-    showNotice("WebGL2 is not available", "Novascope draws with it and cannot be shown here.", fix);
-    loading = false;
+    noWebGl2();
     return;
   }
   const hooks = { onCommand: sendToCore, requestFrame: () => stage.request() };
@@ -121,12 +124,14 @@ async function boot() {
     AppView.load(SITE, canvas, hooks, addPart("Panels and 3D view")),
     createSession({ baseUrl: SITE, variant, onProgress: addPart("Core: arithmetic and simulation") }),
   ]);
-  app.init(devicePixelRatio);
+  if (!app.init(devicePixelRatio)) {
+    noWebGl2();
+    return;
+  }
   hideLoading();
   connect();
   session.post(packMessage({ v: 1, cmd: "hello" })); // the app needs the answer too
   stage.start();
-  followMotion();
   const loaded = await loadModel();
   if (loaded && query.get("autorun") !== "0" && !reducedMotion.matches) command({ cmd: "run" });
   loading = false;
@@ -144,7 +149,7 @@ window.novascope = {
     const { run_ms, core_ms, tokens } = wall;
     return {
       ...app?.snapshot(),
-      page: { frames: stage.frames, ratio: devicePixelRatio, core: session?.variant ?? "",
+      page: { frames: stage.frames, messages, ratio: devicePixelRatio, core: session?.variant ?? "",
         canvas: [canvas.width, canvas.height], wall: { run_ms, core_ms, tokens } },
     };
   },
