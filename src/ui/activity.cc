@@ -106,7 +106,8 @@ void UpdateActivity(AppState& app) {
   if (!step_template) return;
   const std::vector<ClassActivity> classes = ClassesAt(*step_template, relative_ps);
   for (size_t i = 0; i < classes.size(); ++i) {
-    const auto state = static_cast<uint8_t>(StateOf(classes[i].running));
+    const bool outside = step_template->classes[i].stage < 0;
+    const auto state = static_cast<uint8_t>(outside ? gfx::CoreState::kOutside : StateOf(classes[i].running));
     for (int32_t core : step_template->classes[i].cores) {
       const int chip = core / machine.cores_per_chip, cell = core % machine.cores_per_chip;
       if (chip < 0 || chip >= machine.chips || cell >= gfx::kMaxCores) continue;

@@ -7,6 +7,7 @@
 #include "ui/commands.h"
 #include "ui/json_read.h"
 #include "ui/playback.h"
+#include "ui/timeline_view.h"
 
 namespace novascope::ui {
 
@@ -158,6 +159,7 @@ void TakeTemplate(AppState& app, const Json& event, Payload payload) {
   std::vector<int>& map = app.run.template_index;
   if (map.size() <= index) map.resize(index + 1, -1);
   map[index] = app.trace.AddTemplate(std::move(decoded.value()));
+  UpdateTemplateViews(app);
 }
 
 void TakeStep(AppState& app, const Json& event) {

@@ -103,7 +103,8 @@ void DrawSpans(const Ui& ui, const std::vector<Span>& spans, const Scale& scale,
 int ShownClass(const AppState& app, const trace::StepTemplate& step_template) {
   const int core = app.selection.chip * app.run.machine.cores_per_chip + app.selection.core;
   const int found = ClassOfCore(step_template, core);
-  return found >= 0 ? found : step_template.critical_class;
+  const bool working = found >= 0 && step_template.classes[static_cast<size_t>(found)].stage >= 0;
+  return working ? found : step_template.critical_class;
 }
 
 void DrawStep(const Ui& ui, const StepInfo& step, const Scale& scale, const Rect& rows, float row_height,

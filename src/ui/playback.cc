@@ -25,13 +25,8 @@ int64_t TellingMoment(const AppState& app, int step) {
   if (step < 0 || step >= static_cast<int>(app.run.steps.size())) return 0;
   const StepInfo& info = app.run.steps[static_cast<size_t>(step)];
   int64_t moment = (info.end_ps - info.start_ps) / 2;
-  if (info.step_template >= 0 && info.step_template < static_cast<int>(app.trace.templates().size())) {
-    int64_t longest = 0;
-    for (const trace::LinkSlice& slice : app.trace.templates()[static_cast<size_t>(info.step_template)].link_slices) {
-      if (slice.duration_ps <= longest) continue;
-      longest = slice.duration_ps;
-      moment = slice.start_ps + slice.duration_ps / 2;
-    }
+  if (info.step_template >= 0 && info.step_template < static_cast<int>(app.timeline.views.size())) {
+    moment = app.timeline.views[static_cast<size_t>(info.step_template)].telling_ps;
   }
   return info.start_ps + std::clamp<int64_t>(moment, 0, std::max<int64_t>(0, info.end_ps - info.start_ps - 1));
 }

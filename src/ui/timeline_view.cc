@@ -56,6 +56,51 @@ void SweepOwners(const std::array<std::vector<Span>, 6>& tracks, int64_t duratio
   for (std::vector<Span>& spans : *owners) Merge(&spans);
 }
 
+// Busy times by link kind. Patterns are merged once and then placed run by run, because a step repeats
+// the same few exchanges in every layer.
+void AddLinks(const trace::StepTemplate& step_template, const std::vector<Machine::Link>& links,
+              TemplateView* view) {
+  struct Merged {
+    std::array<std::vector<Span>, 4> spans;
+    Span longest;
+  };
+  std::vector<Merged> merged(step_template.link_slices.patterns.size());
+  for (size_t i = 0; i < merged.size(); ++i) {
+    for (const trace::LinkSlice& slice : step_template.link_slices.patterns[i].slices) {
+      if (slice.link >= links.size()) continue;
+      const Span span{slice.start_ps, slice.start_ps + slice.duration_ps, -1};
+      merged[i].spans[links[slice.link].kind].push_back(span);
+      const bool drawn = links[slice.link].kind != 0;
+      if (drawn && span.end_ps - span.start_ps > merged[i].longest.end_ps - merged[i].longest.start_ps) {
+        merged[i].longest = span;
+      }
+    }
+    for (std::vector<Span>& spans : merged[i].spans) {
+      std::sort(spans.begin(), spans.end(), Before);
+      Merge(&spans);
+    }
+  }
+  int64_t longest_ps = 0;
+  view->telling_ps = step_template.duration_ps / 2;
+  for (const trace::LinkRun& run : step_template.link_slices.runs) {
+    const Merged& pattern = merged[static_cast<size_t>(run.pattern)];
+    for (size_t kind = 0; kind < pattern.spans.size(); ++kind) {
+      for (const Span& span : pattern.spans[kind]) {
+        view->links[kind].push_back({run.start_ps + span.start_ps, run.start_ps + span.end_ps, -1});
+      }
+    }
+    const Span& longest = pattern.longest;
+    if (longest.end_ps - longest.start_ps > longest_ps) {
+      longest_ps = longest.end_ps - longest.start_ps;
+      view->telling_ps = run.start_ps + longest.start_ps + longest_ps / 2;
+    }
+  }
+  for (std::vector<Span>& spans : view->links) {
+    std::sort(spans.begin(), spans.end(), Before);
+    Merge(&spans);
+  }
+}
+
 }  // namespace
 
 TemplateView MakeTemplateView(const trace::StepTemplate& step_template,
@@ -72,14 +117,7 @@ TemplateView MakeTemplateView(const trace::StepTemplate& step_template,
     view.tracks[static_cast<size_t>(track.rank_class)][static_cast<size_t>(track.kind)].push_back(
         {slice.start_ps, slice.start_ps + slice.duration_ps, static_cast<int32_t>(i)});
   }
-  for (const trace::LinkSlice& slice : step_template.link_slices) {
-    if (slice.link >= links.size()) continue;
-    view.links[links[slice.link].kind].push_back({slice.start_ps, slice.start_ps + slice.duration_ps, -1});
-  }
-  for (std::vector<Span>& spans : view.links) {
-    std::sort(spans.begin(), spans.end(), Before);
-    Merge(&spans);
-  }
+  AddLinks(step_template, links, &view);
   for (size_t i = 0; i < view.tracks.size(); ++i) {
     for (std::vector<Span>& spans : view.tracks[i]) std::sort(spans.begin(), spans.end(), Before);
     SweepOwners(view.tracks[i], step_template.duration_ps, &view.owners[i]);
