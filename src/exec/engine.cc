@@ -163,7 +163,7 @@ std::span<uint8_t> Engine::weight_bytes(int rank, std::string_view tensor, int l
     if (t.name != tensor || t.category != plan::Category::kWeights) continue;
     return {state_->At(role, state_->ranks[static_cast<size_t>(rank)],
                        {.tensor = static_cast<int16_t>(i)}, layer),
-            t.bytes};
+            static_cast<size_t>(t.bytes)};
   }
   return {};
 }
