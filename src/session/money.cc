@@ -25,12 +25,18 @@ std::string Dollars(double usd_per_mtok) { return Short(usd_per_mtok) + " $/M"; 
 MoneySweep::MoneySweep(const Setup& setup, int bucket, double usd_per_mtok)
     : setup_(setup), bucket_(bucket), usd_per_mtok_(usd_per_mtok) {
   const int own = setup.timed_plan.options.batch;
-  for (int batch = 1; batch <= kMaxSweptBatch; batch *= 2) planned_.push_back(batch);
-  planned_.push_back(own);
-  std::sort(planned_.begin(), planned_.end());
-  planned_.erase(std::unique(planned_.begin(), planned_.end()), planned_.end());
-  std::erase_if(planned_, [&](int batch) { return !Fits(batch); });
-  if (!planned_.empty()) largest_ = planned_.back();
+  // More sequences never take less memory, so the largest batch that fits is found by halving.
+  largest_ = own;
+  for (int step = kMaxBatch; step > 0; step /= 2) {
+    if (largest_ + step <= kMaxBatch && Fits(largest_ + step)) largest_ += step;
+  }
+  for (int batch = 1; batch <= std::min(kMaxSweptBatch, largest_); batch *= 2)
+    curve_.push_back(batch);
+  curve_.push_back(own);
+  std::sort(curve_.begin(), curve_.end());
+  curve_.erase(std::unique(curve_.begin(), curve_.end()), curve_.end());
+  for (int batch = curve_.back() * 2; batch < largest_; batch *= 2) beyond_.push_back(batch);
+  if (largest_ > curve_.back()) beyond_.push_back(largest_);
 }
 
 plan::PlanOptions MoneySweep::OptionsAt(int batch) const {
@@ -77,26 +83,22 @@ bool MoneySweep::Meets(int batch) const {
 }
 
 int MoneySweep::Next() {
-  for (const int batch : planned_) {
+  for (const int batch : curve_) {
     if (!points_.contains(batch)) return batch;
   }
-  if (!setup_.timing_shape || break_even_ > 0) return 0;
-  if (high_ == 0) {
-    for (const int batch : planned_) {
-      if (Meets(batch)) {
-        high_ = batch;
-        break;
-      }
-      low_ = batch;
+  if (!setup_.timing_shape) return 0;
+  for (const std::vector<int>* batches : {&curve_, &beyond_}) {
+    for (const int batch : *batches) {
+      if (high_ > 0) break;
+      if (!points_.contains(batch)) return batch;
+      (Meets(batch) ? high_ : low_) = batch;
     }
-    if (high_ == 0) return 0;  // even the largest does not
   }
   while (high_ - low_ > 1) {
     const int middle = low_ + (high_ - low_) / 2;
     if (!points_.contains(middle)) return middle;
     (Meets(middle) ? high_ : low_) = middle;
   }
-  break_even_ = high_;
   return 0;
 }
 
@@ -109,8 +111,9 @@ Result<bool> MoneySweep::Advance() {
 
 // Why batch 1 is dear, with the numbers put in.
 std::string MoneySweep::BatchSentence() const {
-  const auto one = points_.find(1), most = points_.find(largest_);
-  if (one == points_.end() || most == points_.end() || largest_ == 1) {
+  const int batch = curve_.back();
+  const auto one = points_.find(1), most = points_.find(batch);
+  if (one == points_.end() || most == points_.end() || batch == 1) {
     return "No larger batch fits the memory of this plan.";
   }
   const auto wait =
@@ -122,26 +125,25 @@ std::string MoneySweep::BatchSentence() const {
   return "Batch 1 is dear because a replica's decode step moves " + Short(read_gb) +
          " GB of HBM, mostly weights, and spends " + Short(wait / 1e6) +
          " us in fixed kernel and collective time for a single token (" +
-         Dollars(UsdPerMtok(one->second)) + "); at batch " + std::to_string(largest_) +
-         " the step takes " + Short(ratio) + " times as long and yields " +
-         std::to_string(largest_) + " tokens (" + Dollars(UsdPerMtok(most->second)) + ").";
+         Dollars(UsdPerMtok(one->second)) + "); at batch " + std::to_string(batch) +
+         " the step takes " + Short(ratio) + " times as long and yields " + std::to_string(batch) +
+         " tokens (" + Dollars(UsdPerMtok(most->second)) + ").";
 }
 
 std::string MoneySweep::BreakEvenSentence() const {
   if (!setup_.timing_shape) {
     return "A list price for a far larger model says nothing about this one; time a "
-           "Nova-Micro-like shape "
-           "to compare.";
+           "Nova-Micro-like shape to compare.";
   }
   const std::string list = std::string(setup_.list->label) + "'s output price";
-  if (break_even_ > 0) {
-    return "From batch " + std::to_string(break_even_) +
-           " per replica the rent of a decoded token is at " + "or below " + list + ".";
+  if (high_ > 0) {
+    return "From batch " + std::to_string(high_) +
+           " per replica the rent of a decoded token is at or below " + list + ".";
   }
   const auto most = points_.find(largest_);
   if (most == points_.end()) return "No batch fits the memory of this plan.";
   return "Even at batch " + std::to_string(largest_) + " per replica, the largest " +
-         (largest_ >= kMaxSweptBatch ? "looked at" : "that fits") + ", a decoded token's rent (" +
+         (largest_ >= kMaxBatch ? "looked at" : "that fits") + ", a decoded token's rent (" +
          Dollars(UsdPerMtok(most->second)) + ") is above " + list + ".";
 }
 
@@ -159,7 +161,7 @@ Json MoneySweep::Why() const {
   const auto owner = static_cast<trace::Owner>(largest);
   std::string sentence = Short(share * 100) + " % of this decode step is " + OwnerWords(owner);
   int next = 0;
-  for (const int batch : planned_) {
+  for (const int batch : curve_) {
     if (batch > own && batch <= own * 8) next = batch;
   }
   if (next > 0) {
@@ -182,8 +184,8 @@ Json MoneySweep::Why() const {
 Json MoneySweep::Event() const {
   Json by_batch = Json::array();
   for (const auto& [batch, point] : points_) {
-    const bool curve = std::find(planned_.begin(), planned_.end(), batch) != planned_.end();
-    if (!curve && batch != break_even_) continue;
+    const bool curve = std::find(curve_.begin(), curve_.end(), batch) != curve_.end();
+    if (!curve && batch != high_) continue;
     by_batch.push_back({{"batch", batch},
                         {"usd_per_mtok", UsdPerMtok(point)},
                         {"tpot_ms", static_cast<double>(point.duration_ps) / 1e9}});
@@ -195,7 +197,7 @@ Json MoneySweep::Event() const {
             {"list_output", setup_.timing_shape ? Json(list) : Json(nullptr)}}},
           {"kv_bucket", bucket_},
           {"by_batch", std::move(by_batch)},
-          {"break_even_batch", break_even_ > 0 ? Json(break_even_) : Json(nullptr)},
+          {"break_even_batch", high_ > 0 ? Json(high_) : Json(nullptr)},
           {"break_even_sentence", BreakEvenSentence()},
           {"sentence", BatchSentence()},
           {"why", Why()}};

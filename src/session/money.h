@@ -50,11 +50,14 @@ class MoneySweep {
   const Setup& setup_;
   int bucket_;
   double usd_per_mtok_;
-  int largest_ = 1;           // batch that fits, at most kMaxSweptBatch or the run's own
-  std::vector<int> planned_;  // batches of the curve, ascending
+  int largest_ = 1;         // batch that fits the memory, at most kMaxBatch
+  std::vector<int> curve_;  // batches to show: powers of two up to kMaxSweptBatch and the run's own
+  std::vector<int>
+      beyond_;  // larger ones, looked at only where none of the curve meets the list price
   std::map<int, Point> points_;
-  int low_ = 0, high_ = 0;  // bisection: low_ does not meet the list price, high_ does
-  int break_even_ = 0;
+  // Bisection: low_ does not meet the list price, high_ does (0: none found). In the end high_ is
+  // the break-even batch.
+  int low_ = 0, high_ = 0;
 };
 
 }  // namespace novascope::session
