@@ -157,6 +157,7 @@ EMSCRIPTEN_KEEPALIVE void app_resize(double css_width, double css_height, double
 // One event of the core, packed; also the shell's own "wall" and "progress".
 EMSCRIPTEN_KEEPALIVE void app_message(const uint8_t* data, int size) {
   novascope::ui::TakeEvent(g_app->state, {data, static_cast<size_t>(size)});
+  novascope::platform::RequestFrame();
 }
 
 // Draws if something changed. Returns 1 where another frame is wanted.
@@ -173,6 +174,7 @@ EMSCRIPTEN_KEEPALIVE int app_frame(double time_ms) {
     if (moving) view.frames_wanted = std::max(view.frames_wanted, 1);
   }
   if (!moving) g_app->advanced_ms = time_ms;
+  view.moving = moving;
   app::SendOutbox();
   if (view.frames_wanted > 0 && view.width > 0 && view.height > 0) {
     --view.frames_wanted;

@@ -8,12 +8,12 @@
 namespace novascope::gfx {
 
 struct Camera {
-  float yaw = -0.62f;
-  float pitch = 0.42f;
+  float yaw = -0.12f;
+  float pitch = 0.36f;
   float distance = 30.0f;
   float zoom = 1.0f;       // divides the fitted distance
   glm::vec3 target{0.0f};
-  float fov_y = 0.42f;     // radians
+  float fov_y = 0.30f;     // radians
 
   bool operator==(const Camera&) const = default;
 };

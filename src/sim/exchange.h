@@ -50,7 +50,7 @@ Exchange BuildExchange(const plan::Plan& plan, const hw::Topology& topology,
                        const plan::Program& program, int role, int op, int replicas,
                        const SimOptions& options);
 
-// The measured time of a single-step mesh all-reduce of `bytes` over chips that are `z_hops`
+// The measured time of a small all-reduce of `bytes` over chips that are `z_hops`
 // instances apart at most: base + bytes / rate, base being the one-chip figure within a chip and
 // growing by two Z crossings of z_hops beyond an instance.
 int64_t MeshTime(const hw::System& system, bool one_chip, int z_hops, uint64_t bytes);

@@ -1,27 +1,28 @@
 // Gives a Program its time: a discrete-event model of engines, DMA, HBM stacks and links in integer
-// picoseconds. It sees no arithmetic. What is modelled:
+// picoseconds. It sees no arithmetic.
 //
-// - Ops run in program order on a logical core. A fused kernel pays its fixed cost once, as
-// waiting, before
-//   its first op; from then on the core's DMA queue streams the weights and KV pages of the
-//   kernel's ops in order at the rate a fused kernel gets out of an HBM stack, ahead of the
-//   engines. An op's engines start when the op before is done and its first tile has arrived, and
-//   it ends no earlier than its data's end. KV is written behind the reads; only the step's end
-//   waits for it. Cores of a stage that share a stack (LNC=1) share its rate; one core never gets
-//   more than its own DMA engines carry.
-// - A collective starts when its last rank is there and runs by its plan::Schedule: messages of a
-// step are
-//   issued together, each holds every link of its route in turn for bytes / bandwidth, first come
-//   first served, its head moving on after the hop latency (cut-through); the next step starts when
-//   all have arrived. A reduction on arrival is free; a sum of what a rank already holds runs on
-//   the Vector engine. A single-step mesh all-reduce takes at least its measured time, base + bytes
-//   / rate: at 64 ranks of one instance and 8 KB exactly 17.5 us + 8,192 B / 100 GB/s; what is left
-//   after the last message is waiting.
-// - Pipeline stages hand over by send and receive: a stage waits for the one before.
-// - Ranks of a stage behave alike and are simulated once (`fold`), a collective that starts from
-// idle links
-//   is simulated once and repeated with shifted times (`reuse`). Both are checked while running:
-//   where ranks differ (a rate, the time of a component), every rank is simulated by itself.
+// Cores. Ops run in program order on a logical core. A fused kernel pays its fixed cost once, as
+// waiting, before its first op; from then on the core's DMA queue streams the weights and KV pages
+// of the kernel's ops in order, ahead of the engines, at the rate a fused kernel gets out of an HBM
+// stack. An op's engines start when the op before is done and its first tile has arrived, and it
+// ends no earlier than its data's end. KV is written behind the reads; only the step's end waits
+// for it. Cores of a stage that share a stack (LNC=1) share its rate; one core never gets more than
+// its own DMA engines carry.
+//
+// Collectives. One starts when its last rank is there and runs by its plan::Schedule: messages of a
+// step are issued together, each holds every link of its route in turn for bytes / bandwidth, first
+// come first served, its head moving on after the hop latency (cut-through); the next step starts
+// when all have arrived. A reduction on arrival is free; a sum of what a rank already holds runs on
+// the Vector engine. A mesh all-reduce takes at least the measured time, base + bytes / rate: at 64
+// ranks of one instance and 8 KB exactly 17.5 us + 8,192 B / 100 GB/s; what is left after the last
+// message is waiting. An unloaded ring is 2 (n-1) x (chunk / bandwidth + hop).
+//
+// Stages hand over by send and receive: a stage waits for the one before.
+//
+// Ranks of a stage behave alike and are simulated once (`fold`); a collective starts from idle
+// links and is simulated once, then repeated with shifted times (`reuse`). Where ranks turn out to
+// differ (in rate, or in the time of their component) every rank is simulated by itself.
+//
 // Not modelled: activations spilled to HBM, HBM traffic of collectives, the tensor engine's power
 // ramp.
 #pragma once

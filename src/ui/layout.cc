@@ -1,6 +1,7 @@
 #include "ui/layout.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace novascope::ui {
 
@@ -129,6 +130,15 @@ Layout MakeLayout(float width, float height) {
   } else {
     LayOutScrolling(layout, width, height, width < kTwoColumns);
   }
+  // Whole pixels, so that hairlines stay sharp.
+  const auto snap = [](Rect* rect) {
+    const float right = std::round(rect->right()), bottom = std::round(rect->bottom());
+    *rect = {std::round(rect->x), std::round(rect->y), 0, 0};
+    rect->w = right - rect->x;
+    rect->h = bottom - rect->y;
+  };
+  for (Rect& rect : layout.panels) snap(&rect);
+  for (Rect& rect : layout.cards) snap(&rect);
   return layout;
 }
 

@@ -9,16 +9,18 @@ namespace {
 
 constexpr float kRowPitch = 1.25f;        // between rows of an instance, world units
 constexpr float kColumnPitch = 1.15f;     // between columns
-constexpr float kInstancePitch = 4.6f;    // between instances
+constexpr float kInstancePitch = 4.5f;    // between instances
+// Columns run towards the viewer and to the right, so that each instance shows its whole face.
+constexpr float kColumnRight = 0.62f, kColumnNear = 0.78f;
 constexpr float kWrapBulge = 0.55f;       // how far a torus' closing link bends out
 
 glm::vec3 ChipPlace(int chip, int instances) {
   const int instance = chip / kChipsPerInstance;
   const int row = (chip % kChipsPerInstance) / kTorus, column = chip % kTorus;
   const float middle = 0.5f * static_cast<float>(kTorus - 1);
-  return {(static_cast<float>(instance) - 0.5f * static_cast<float>(instances - 1)) * kInstancePitch,
-          (middle - static_cast<float>(row)) * kRowPitch,
-          (static_cast<float>(column) - middle) * kColumnPitch};
+  const float along = (static_cast<float>(column) - middle) * kColumnPitch;
+  const float center = (static_cast<float>(instance) - 0.5f * static_cast<float>(instances - 1)) * kInstancePitch;
+  return {center + along * kColumnRight, (middle - static_cast<float>(row)) * kRowPitch, along * kColumnNear};
 }
 
 // A straight link bends nowhere; one that closes a ring passes outside the chips between its ends.
@@ -30,7 +32,7 @@ glm::vec3 Bend(int from, int to, int instances, const glm::vec3& a, const glm::v
   }
   const int rows = std::abs((from % kChipsPerInstance) / kTorus - (to % kChipsPerInstance) / kTorus);
   const int columns = std::abs(from % kTorus - to % kTorus);
-  if (apart == 0 && rows > 1) return middle + glm::vec3(0, 0, -kWrapBulge);
+  if (apart == 0 && rows > 1) return middle + glm::vec3(-kWrapBulge, 0, 0);
   if (apart == 0 && columns > 1) return middle + glm::vec3(0, kWrapBulge, 0);
   return middle;
 }

@@ -178,7 +178,9 @@ void ZoomAndPan(Ui& ui, const Press& press, const Rect& tracks, const Scale& sca
     t.to_ps += moved;
     t.follow = false;
   }
-  if (press.held && ImGui::IsMouseDragging(0, 4) && !t.scrubbing) {
+  const ImVec2 dragged = ImGui::GetMouseDragDelta(0, 4);
+  const bool across = !ui.narrow || t.panning || std::fabs(dragged.x) > std::fabs(dragged.y);
+  if (press.held && ImGui::IsMouseDragging(0, 4) && !t.scrubbing && across) {
     app.view.scroll_grabbed = true;
     t.panning = true;
     const auto moved = static_cast<int64_t>(-io.MouseDelta.x / scale.px_per_ps());

@@ -141,7 +141,7 @@ Json PageSnapshot(const AppState& app) {
   json["view"] = {{"width", app.view.width}, {"height", app.view.height}, {"dpr", app.view.dpr},
                   {"scroll", app.view.scroll_y}, {"content_height", app.view.content_height}};
   json["frames"] = app.view.frames_drawn;
-  json["idle"] = app.view.frames_wanted <= 0 && run.state != CoreState::kRunning && !app.playback.playing;
+  json["idle"] = app.view.frames_wanted <= 0 && run.state != CoreState::kRunning && !app.view.moving;
   json["trace_bytes"] = app.trace.memory_bytes();
   json["dropped_steps"] = app.trace.dropped_steps();
   json["summary"] = Summary(app, headline);

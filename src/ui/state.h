@@ -231,7 +231,7 @@ struct MapState {
   int geometry_serial = -1;
   std::vector<glm::vec3> chips;
   std::vector<gfx::MapLink> links;
-  glm::vec2 half_size{0.36f, 0.27f};
+  glm::vec2 half_size{0.27f, 0.20f};
   glm::mat4 matrix{1.0f};
   Rect viewport;               // CSS pixels
   gfx::MapStyle style;
@@ -297,6 +297,7 @@ struct View {
   bool scroll_grabbed = false;  // a control is using the drag: the page must not scroll with it
   bool help_open = false;
   double now_ms = 0, drawn_ms = -1e9;
+  bool moving = false;        // the playhead is
   int frames_wanted = 3;      // drawn for what has just changed
   uint64_t frames_drawn = 0;
 };

@@ -199,7 +199,8 @@ bool NumberField(const Ui& ui, const char* id, const Rect& rect, double* value, 
   if (Button(ui, "less", minus, "\u2212")) next = std::max(0.0, *value - step);
   if (Button(ui, "more", plus, "+")) next = *value + step;
   ImGui::PopID();
-  std::string text = Format("%.10g", next);
+  next = std::round(next * 1e6) / 1e6;  // 0.1 + 0.2 is shown, and sent, as 0.3
+  std::string text = Format(next == std::floor(next) ? "%.0f" : "%.10g", next);
   FieldOptions numeric = options;
   numeric.numeric = true;
   if (TextField(ui, id, rest.Inset(4, 0), &text, numeric)) {
@@ -217,6 +218,7 @@ bool Slider(const Ui& ui, const char* id, const Rect& rect, double* value) {
   const float y = std::round(rect.center_y());
   const double before = *value;
   if (press.held) {
+    ui.app.view.scroll_grabbed = true;
     *value = std::clamp(static_cast<double>((ImGui::GetIO().MousePos.x - rect.x) / std::max(rect.w, 1.0f)),
                         0.0, 1.0);
   }

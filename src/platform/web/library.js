@@ -5,7 +5,7 @@
 
 addToLibrary({
   $platform: {
-    fields: new Map(), // id -> {element, numeric}
+    fields: null, // Map of id -> {element, numeric}
     family: '"JetBrains Mono", ui-monospace, monospace',
 
     withText(texts, call) {
@@ -135,6 +135,7 @@ addToLibrary({
     },
   },
   $platform__deps: ["$stringToNewUTF8", "free"],
+  $platform__postset: "platform.fields = new Map();", // the compiler copies plain objects only
 
   platform_attach__deps: ["$platform", "$GLFW"],
   platform_attach: () => {
