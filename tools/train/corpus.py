@@ -21,7 +21,7 @@ BEGIN, END, SYSTEM, USER, ASSISTANT = (
     "<|assistant|>",
 )
 SPECIALS = [BEGIN, END, SYSTEM, USER, ASSISTANT]
-USER_WEIGHT = 0.1
+USER_WEIGHT = 0.3
 
 LABELS = ["billing", "access", "performance", "outage", "security", "data", "howto", "feedback"]
 WHY = {

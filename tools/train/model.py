@@ -142,12 +142,12 @@ class Model(nn.Module):
         self.register_buffer("cos", angle.cos().float()[:, None, :], persistent=False)
         self.register_buffer("sin", angle.sin().float()[:, None, :], persistent=False)
         for name, parameter in self.named_parameters():
-            if parameter.dim() == 2:
+            if name == "model.embed_tokens.weight":
+                nn.init.normal_(parameter, std=0.05)
+            elif parameter.dim() == 2:
                 # Projections into the residual stream start smaller: depth adds no variance.
                 deep = name.endswith(("o_proj.weight", "down_proj.weight"))
-                nn.init.normal_(
-                    parameter, std=0.04 / (2 * c["num_hidden_layers"]) ** (0.5 if deep else 0)
-                )
+                nn.init.normal_(parameter, std=0.01 if deep else 0.03)
 
     def hidden(self, ids):
         cos, sin = self.cos[: ids.shape[1]], self.sin[: ids.shape[1]]

@@ -5,7 +5,8 @@
 DIR gets tokenizer.json, checkpoint.pt (every five minutes and at the end), train_log.csv and, at
 the end, weights.pt. Everything but the wall clock is a function of the arguments.
 
-Two processes of one thread each take half of every batch and add their gradients in shared memory.
+Two processes of one thread each take a small batch of documents of like length, and add their
+gradients in shared memory; the two batches of a step are drawn independently.
 They meet once a step, where two threads in one process would meet in every operation: on a machine
 that is also doing other things this is several times faster.
 """
@@ -25,11 +26,13 @@ from corpus import Corpus, text_of
 from model import CONFIG, Model
 from rng import Rng
 
-BATCH_TOKENS = 3072
-DEFAULT_TOKENS = 6000000
+BATCH_TOKENS = 512  # a rank's share of a step
+HORIZON_TOKENS = 4500000  # the cosine would end here
+COOL_FROM = 1350
+STEPS = 1800
 LONGEST = 512
-WARM_UP_STEPS = 60
-PEAK_RATE = 2.5e-3
+WARM_UP_STEPS = 100
+PEAK_RATE = 1.6e-3
 LAST_RATE = 5e-5
 MEAN_WEIGHT = (
     0.55  # about the mean loss weight of a token: keeps the loss near a mean per answer token
@@ -37,15 +40,27 @@ MEAN_WEIGHT = (
 CLIP = 1.0
 CHECKPOINT_S = 300.0
 TOKENIZER_DOCUMENTS = 8000
-VALIDATION_TOKENS = 24000
+VALIDATION_TOKENS = 20000
 RANKS = 2
 
 
-def learning_rate(step, steps):
+def cosine_rate(step, horizon):
     if step < WARM_UP_STEPS:
         return PEAK_RATE * (step + 1) / WARM_UP_STEPS
-    at = (step - WARM_UP_STEPS) / max(1, steps - WARM_UP_STEPS)
+    at = (step - WARM_UP_STEPS) / max(1, horizon - WARM_UP_STEPS)
     return LAST_RATE + (PEAK_RATE - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * at))
+
+
+def learning_rate(step, horizon):
+    """Warm-up and a cosine toward a far horizon, left for a straight line to the end at COOL_FROM.
+
+    A cool-down from any point of a slow decay gives nearly the loss of a decay planned for that
+    length, so the length of a run can be changed without starting again.
+    """
+    if step < COOL_FROM:
+        return cosine_rate(step, horizon)
+    left = (STEPS - step) / (STEPS - COOL_FROM)
+    return LAST_RATE + (cosine_rate(COOL_FROM, horizon) - LAST_RATE) * max(0.0, left)
 
 
 def token_losses(model, batch):
@@ -64,7 +79,7 @@ def validation_set(tokenizer, seed, held_out):
             documents.append((ids, weights))
             total += len(ids)
             size += len("".join(p[0] for p in parts if not p[1]).encode())
-    return [data.Batch(rows) for rows in data.batches(documents, rng, BATCH_TOKENS)], size
+    return [data.Batch(rows) for rows in data.batches(documents, rng, 4 * BATCH_TOKENS)], size
 
 
 @torch.no_grad()
@@ -164,9 +179,10 @@ class Run:
         self.model = Model()
         self.parameters = list(self.model.parameters())
         self.optimizer = torch.optim.AdamW(
-            parameter_groups(self.model), lr=PEAK_RATE, betas=(0.9, 0.95), fused=True
+            parameter_groups(self.model), lr=PEAK_RATE, betas=(0.9, 0.98), fused=True
         )
-        self.stop = min(len(plan), arguments.steps or len(plan))
+        self.horizon = len(plan) // RANKS
+        self.stop = min(self.horizon, arguments.steps or STEPS)
         self.state = {"step": 0, "tokens": 0, "rows": [], "mean": None}
         if os.path.exists(self._path("checkpoint.pt")):
             saved = torch.load(self._path("checkpoint.pt"), weights_only=True)
@@ -185,7 +201,7 @@ class Run:
             norm = self._step(step)
             if self.rank != 0:
                 continue
-            if step % 20 == 19 or step + 1 == self.stop:
+            if step % 50 == 49 or step + 1 == self.stop:
                 spent = time.monotonic() - began
                 print(
                     "%s  %.0f tokens/s, %.0f min left"
@@ -204,35 +220,33 @@ class Run:
             save(self._path("weights.pt"), self.model.state_dict())
 
     def _step(self, step):
-        rate = learning_rate(step, len(self.plan))
+        rate = learning_rate(step, self.horizon)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad()
-        rows = self.plan[step][self.rank :: RANKS]
-        loss, weight = 0.0, 0.0
-        if rows:
-            batch = data.Batch(rows)
-            weights = batch.weights.flatten()
-            total = (token_losses(self.model, batch) * weights).sum()
-            (total / (BATCH_TOKENS * MEAN_WEIGHT)).backward()
-            loss, weight = float(total), float(weights.sum())
+        rows = self.plan[RANKS * step + self.rank]
+        batch = data.Batch(rows)
+        weights = batch.weights.flatten()
+        total = (token_losses(self.model, batch) * weights).sum()
+        (total / (RANKS * BATCH_TOKENS * MEAN_WEIGHT)).backward()
+        loss, weight = float(total), float(weights.sum())
         loss, weight = self.exchange.add(self.rank, self.parameters, [loss, weight])
         norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, CLIP))
         self.optimizer.step()
         state, value = self.state, loss / weight
-        state["mean"] = value if state["mean"] is None else 0.98 * state["mean"] + 0.02 * value
+        state["mean"] = value if state["mean"] is None else 0.99 * state["mean"] + 0.01 * value
         state["step"], state["tokens"] = step + 1, state["tokens"] + sum(
-            len(ids) for ids, _ in self.plan[step]
+            len(ids) for rows in self.plan[RANKS * step : RANKS * (step + 1)] for ids, _ in rows
         )
         return norm
 
     def _log(self, step, norm):
-        last = step % 200 == 199 or step + 1 == self.stop
+        last = step % 500 == 499 or step + 1 == self.stop
         check = ["%.5f" % c for c in validate(self.model, *self.checks)] if last else ["", ""]
         row = "%d,%d,%.3e,%.5f,%.3f,%s" % (
             step + 1,
             self.state["tokens"],
-            learning_rate(step, len(self.plan)),
+            learning_rate(step, self.horizon),
             self.state["mean"],
             norm,
             ",".join(check),
@@ -272,7 +286,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", required=True)
-    parser.add_argument("--tokens", type=int, default=DEFAULT_TOKENS)
+    parser.add_argument("--tokens", type=int, default=HORIZON_TOKENS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--steps", type=int, default=0, help="stop after N steps (the schedule stays)"
