@@ -35,18 +35,17 @@ def main():
     parser.add_argument("--out", required=True)
     arguments = parser.parse_args()
     got = figures(arguments.run)
+    stored = None
+    if os.path.exists(STORED):
+        with open(STORED, encoding="utf-8") as stream:
+            stored = json.load(stream)["losses"]
+    content = {"command": "tools/train/train --out DIR", "tolerance": TOLERANCE, "losses": got}
     with open(os.path.join(arguments.out, "loss.json"), "w", encoding="utf-8") as stream:
-        json.dump(
-            {"command": "tools/train/train --out DIR", "tolerance": TOLERANCE, "losses": got},
-            stream,
-            indent=2,
-        )
+        json.dump(content, stream, indent=2)
         stream.write("\n")
-    if not os.path.exists(STORED):
+    if stored is None:
         print("no stored loss.json to compare with")
         return 0
-    with open(STORED, encoding="utf-8") as stream:
-        stored = json.load(stream)["losses"]
     bad = 0
     for name, want in stored.items():
         if name not in got:
