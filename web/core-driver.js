@@ -21,6 +21,7 @@ export class CoreDriver {
   #module;
   #handle;
   #deliver;
+  #onTrap;
   #yield;
   #scheduled = false;
   #working = false;
@@ -33,11 +34,13 @@ export class CoreDriver {
    * deliver(batch, {tag, working}) is called after every command, whenever events wait, and when the work
    * ends. batch is [{bytes, tag, reply, wallMs}], messages in order: `tag` is that of the last command
    * taken, `reply` whether the message came out of that command itself, `wallMs` its share of the time
-   * spent inside the core; shares add up, so a step's time is the sum since the step before.
+   * spent inside the core; shares add up, so a step's time is the sum since the step before. onTrap() is
+   * called where the module is lost.
    */
-  constructor(module, deliver) {
+  constructor(module, deliver, onTrap = () => {}) {
     this.#module = module;
     this.#deliver = deliver;
+    this.#onTrap = onTrap;
     this.#handle = module._ns_session_create();
     this.#yield = makeYield(() => {
       this.#scheduled = false;
@@ -120,6 +123,7 @@ export class CoreDriver {
       return body();
     } catch (error) {
       this.#dead = true;
+      this.#onTrap();
       const message = `The core has stopped (${error.message}).`;
       this.#fail(packError("internal", message, "Reload the page to start again."));
       return false;

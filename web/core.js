@@ -43,23 +43,17 @@ export async function fetchModel({ id = DEFAULT_MODEL, baseUrl = SITE, onProgres
   return { config, tokenizer, weights };
 }
 
-// Modules without a Worker are loaded once and hold any number of sessions.
+// Modules without a Worker are loaded once and hold any number of sessions. One that failed is forgotten,
+// so that a later session gets a sound one.
 const inProcess = new Map();
-
-function loadInProcess(baseUrl, variant, progress) {
-  const key = `${baseUrl} ${variant}`;
-  if (!inProcess.has(key)) {
-    const loading = loadModule(baseUrl, variant, {}, progress);
-    loading.catch(() => inProcess.delete(key)); // a later attempt may succeed
-    inProcess.set(key, loading);
-  }
-  return inProcess.get(key);
-}
 
 // A transport has send(bytes, tag) and dispose(), and calls deliver(batch, status).
 async function openInProcess(baseUrl, variant, progress, deliver) {
-  const module = await loadInProcess(baseUrl, variant, progress);
-  const driver = new CoreDriver(module, deliver);
+  const key = `${baseUrl} ${variant}`;
+  const forget = () => inProcess.delete(key);
+  if (!inProcess.has(key)) inProcess.set(key, loadModule(baseUrl, variant, {}, progress));
+  inProcess.get(key).catch(forget);
+  const driver = new CoreDriver(await inProcess.get(key), deliver, forget);
   return {
     send: (bytes, tag) => driver.command(bytes, tag),
     dispose: () => driver.dispose(),
