@@ -105,8 +105,10 @@ class Fp8Decoder {
 
   explicit NOVASCOPE_INLINE Fp8Decoder(FormatId format)
       : high_(LoadConstant(kFp8Tables[static_cast<int>(format)].high.data())),
-        mend_high_(LoadConstant(kFp8Tables[static_cast<int>(format)].mend_high.data())),
-        mend_low_(LoadConstant(kFp8Tables[static_cast<int>(format)].mend_low.data())) {}
+        mend_high_(Isa::Sparse(
+            LoadConstant(kFp8Tables[static_cast<int>(format)].mend_high.data()))),
+        mend_low_(Isa::Sparse(
+            LoadConstant(kFp8Tables[static_cast<int>(format)].mend_low.data()))) {}
 
   NOVASCOPE_INLINE void operator()(const uint8_t* codes, v128_t out[4]) const {
     constexpr int kLowShift = 7 - kMantissa;
@@ -127,7 +129,7 @@ class Fp8Decoder {
       index = wasm_v128_and(wasm_i8x16_sub(b, wasm_i8x16_splat(FirstMended(kMantissa))),
                             magnitude_mask);
     }
-    index = Isa::ZeroFrom16(index);
+    index = Isa::SparseIndex(index);
     low = wasm_v128_xor(low, Isa::Lookup(mend_low_, index));
     high = wasm_v128_xor(high, Isa::Lookup(mend_high_, index));
     ToUpperHalves(wasm_i8x16_shuffle(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7,

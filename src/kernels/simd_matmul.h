@@ -267,7 +267,11 @@ template <typename Isa, bool kExact, int kRows, int kPanels>
 void DotTile(const TileJob& job) {
   const TileJob j = job;
   v128_t sums[kRows * kPanels];
-  Unroll<kRows * kPanels>([&](auto i) { sums[i] = j.carry ? j.sums[i] : wasm_f32x4_splat(0); });
+  if (j.carry) {
+    Unroll<kRows * kPanels>([&](auto i) { sums[i] = j.sums[i]; });
+  } else {
+    Unroll<kRows * kPanels>([&](auto i) { sums[i] = wasm_f32x4_splat(0); });
+  }
   const auto step = [&](int k, auto unrolled) __attribute__((always_inline)) {
     v128_t w[kPanels];
     Unroll<kPanels>([&](auto p) {
@@ -370,23 +374,27 @@ void MatMulRows(bool fuse, const float* a, const float* a_scale, int m, const Pa
   }
 }
 
-// One leaf's sums of a tile of rows, scaled and added to y.
-template <typename Isa>
-void AddLeaf(const v128_t* sums, int rows, int row, int group, int panel, const float* a_scale,
-             int leaves, int l, const PackedWeights& w, double* y) {
-  DoublePair scales[kTilePanels];
-  for (int p = 0; p < group; ++p) scales[p] = Promote(PanelScales(w, panel + p));
-  for (int r = row; r < row + rows; ++r) {
-    const double scale = a_scale == nullptr ? 1.0 : a_scale[int64_t{r} * leaves + l];
-    const v128_t row_scale = wasm_f64x2_splat(scale);
-    for (int p = 0; p < group; ++p, ++sums) {
-      const int first = (panel + p) * kPanel;
-      double* out = y + int64_t{r} * w.n + first;
-      DoublePair sum = LeafOnGrid(*sums, row_scale, scales[p]);
-      // A value on the grid is never -0, so the first needs no addition to zero.
-      if (l > 0) sum = Add(LoadDoubles(out, w.n - first), sum);
-      StoreDoubles(sum, w.n - first, out);
+// One leaf's sums of a tile of rows x kPanels, scaled and added to y (the first row's first output), of
+// whose columns `width` exist. A value on the grid is never -0, so the first leaf needs no addition.
+template <typename Isa, int kPanels>
+void AddLeaf(const v128_t* sums, int rows, const DoublePair* scales, const float* a_scale,
+             int64_t a_scale_stride, bool first, int64_t stride, int width, double* y) {
+  const auto add = [&](auto whole) __attribute__((always_inline)) {
+    for (int r = 0; r < rows; ++r, y += stride, sums += kPanels) {
+      const v128_t row_scale =
+          wasm_f64x2_splat(a_scale == nullptr ? 1.0 : a_scale[r * a_scale_stride]);
+      Unroll<kPanels>([&](auto p) {
+        const int count = whole ? kPanel : width - p * kPanel;
+        DoublePair sum = LeafOnGrid(sums[p], row_scale, scales[p]);
+        if (!first) sum = Add(LoadDoubles(y + p * kPanel, count), sum);
+        StoreDoubles(sum, count, y + p * kPanel);
+      });
     }
+  };
+  if (width >= kPanels * kPanel) {
+    add(std::true_type{});
+  } else {
+    add(std::false_type{});
   }
 }
 
@@ -402,6 +410,8 @@ void MatMulLeafRows(bool fuse, const float* a, const float* a_scale, int begin, 
   v128_t sums[kTileRows * kTilePanels];
   for (int panel = 0; panel < panels; panel += kTilePanels) {
     const int group = panels - panel < kTilePanels ? panels - panel : kTilePanels;
+    DoublePair scales[kTilePanels];
+    for (int p = 0; p < group; ++p) scales[p] = Promote(PanelScales(w, panel + p));
     for (int l0 = 0; l0 < leaves; l0 += chunk) {
       const int count = leaves - l0 < chunk ? leaves - l0 : chunk;
       const int64_t first = int64_t{l0} * leaf;
@@ -420,7 +430,15 @@ void MatMulLeafRows(bool fuse, const float* a, const float* a_scale, int begin, 
                               .carry = part > 0,
                               .sums = sums});
             if (part + length < leaf) continue;
-            AddLeaf<Isa>(sums, rows, row, group, panel, a_scale, leaves, l0 + i, w, y);
+            const int l = l0 + i;
+            const float* scale = a_scale == nullptr ? nullptr : a_scale + int64_t{row} * leaves + l;
+            double* out = y + int64_t{row} * w.n + panel * kPanel;
+            const int width = w.n - panel * kPanel;
+            if (group == 1) {
+              AddLeaf<Isa, 1>(sums, rows, scales, scale, leaves, l == 0, w.n, width, out);
+            } else {
+              AddLeaf<Isa, kTilePanels>(sums, rows, scales, scale, leaves, l == 0, w.n, width, out);
+            }
           }
         }
       }

@@ -15,11 +15,11 @@ struct RelaxedIsa {
   static v128_t Lookup(v128_t table, v128_t index) {
     return wasm_i8x16_relaxed_swizzle(table, index);
   }
-  // 0 to 15 stay; 16 to 127 get the top bit.
-  static v128_t ZeroFrom16(v128_t index) {
-    return wasm_v128_and(wasm_i8x16_add(index, wasm_i8x16_splat(0x70)),
-                         wasm_i8x16_splat(-0x71));
+  // 15 - i is 0 to 15 for those, and 144 to 255 for 16 to 127.
+  static v128_t Sparse(v128_t table) {
+    return wasm_i8x16_shuffle(table, table, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   }
+  static v128_t SparseIndex(v128_t index) { return wasm_i8x16_sub(wasm_i8x16_splat(15), index); }
 };
 
 constexpr KernelSet kRow = MakeRow<RelaxedIsa>("relaxed", "WASM relaxed SIMD");

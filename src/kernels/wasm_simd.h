@@ -24,8 +24,9 @@ struct Simd128Isa {
   }
   // Bytes of a 16-byte table; 0 where the index is 128 or more. No index may be 16 to 127.
   static v128_t Lookup(v128_t table, v128_t index) { return wasm_i8x16_swizzle(table, index); }
-  // Makes indices of 16 to 127 valid for Lookup, to give 0 there.
-  static v128_t ZeroFrom16(v128_t index) { return index; }
+  // Lookup(Sparse(table), SparseIndex(i)) is table[i] for i below 16, 0 for 16 to 127.
+  static v128_t Sparse(v128_t table) { return table; }
+  static v128_t SparseIndex(v128_t index) { return index; }
 };
 
 // Calls f(0) ... f(N - 1) with constants, so that arrays indexed by them become registers.

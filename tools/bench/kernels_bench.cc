@@ -75,7 +75,8 @@ double TimeCall(double seconds, Fn&& fn) {
 
 // 12 independent chains of this binary's multiply and add, in flops per call.
 constexpr int kPeakTurns = 1000;
-double Peak(v128_t* state) {
+__attribute__((noinline)) double Peak(v128_t* state) {
+  asm volatile("" : : "r"(state) : "memory");
   v128_t acc[12];
   for (int i = 0; i < 12; ++i) acc[i] = state[i];
   const v128_t a = state[12];
@@ -84,6 +85,7 @@ double Peak(v128_t* state) {
     Unroll<12>([&](auto i) { acc[i] = Simd128Isa::MulAdd(a, b, acc[i]); });
   }
   for (int i = 0; i < 12; ++i) state[i] = acc[i];
+  asm volatile("" : : "r"(state) : "memory");
   return 2.0 * 4 * 12 * kPeakTurns;
 }
 
