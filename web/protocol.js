@@ -36,7 +36,7 @@ export function unpackMessage(bytes) {
 /** An error as the core words it: what is wrong, in which field, and what to change. */
 export class NovascopeError extends Error {
   constructor({ code = "internal", field = "", value = "", message = "", fix = "" }) {
-    super(fix && !message.includes(fix) ? `${message} ${fix}` : message);
+    super(message);
     this.name = "NovascopeError";
     this.code = code;
     this.field = field;

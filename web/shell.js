@@ -28,7 +28,7 @@ const stage = new Stage(canvas, {
 
 function stop(title, error) {
   loading = false;
-  showNotice(title, error.message, error.fix ?? "Reload the page to try again.");
+  showNotice(title, error.message, error.fix || "Reload the page to try again.");
   console.error(error);
 }
 

@@ -31,7 +31,8 @@ describe("shell", () => {
   });
 
   test("loads one core only, the one this browser can run or the one that is asked for", async () => {
-    for (const [query, core] of [["", "core-relaxed"], ["?core=baseline", "core"]]) {
+    const cases = [["?autorun=0", "core-relaxed"], ["?autorun=0&core=baseline", "core"]];
+    for (const [query, core] of cases) {
       const page = await openPage(browser, site, { query });
       assert.equal((await snapshot(page)).page.core, core);
       const cores = page.requested.filter((path) => /^core.*\.wasm$/.test(path));
@@ -57,7 +58,7 @@ describe("shell", () => {
 
   for (const ratio of [1, 1.5, 2]) {
     test(`is sharp at a pixel ratio of ${ratio} and follows the window's size`, async () => {
-      const page = await openPage(browser, site, { deviceScaleFactor: ratio });
+      const page = await openPage(browser, site, { query: "?autorun=0", deviceScaleFactor: ratio });
       for (const [width, height] of [[1280, 720], [901, 633], [390, 844]]) {
         await page.setViewportSize({ width, height });
         await page.waitForTimeout(150);
@@ -85,7 +86,7 @@ describe("shell", () => {
 
   test("a real device ratio, not an emulated one, gives the same", async () => {
     const dense = await launch("--force-device-scale-factor=1.5");
-    const page = await openPage(dense, site, { viewport: null });
+    const page = await openPage(dense, site, { query: "?autorun=0", viewport: null });
     const [ratio, canvas, css] = await page.evaluate(() => {
       const element = document.getElementById("canvas");
       return [devicePixelRatio, [element.width, element.height],

@@ -13,7 +13,7 @@ test("what loads before the weights stays under 1.5 MB", async (context) => {
   const site = await serve();
   const browser = await launch();
   try {
-    for (const query of ["?core=relaxed", "?core=baseline"]) {
+    for (const query of ["?autorun=0&core=relaxed", "?autorun=0&core=baseline"]) {
       const page = await openPage(browser, site, { query });
       const files = [...new Set(page.requested.map((path) => path || "index.html"))];
       const before = files.filter((path) => !path.startsWith("assets/models/"));
