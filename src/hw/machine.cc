@@ -20,7 +20,6 @@ constexpr const char* kIsa = "nki.isa API reference, SDK 2.26.1 — AWS Neuron d
 constexpr const char* kDmaGuide =
     "Guideline to Avoid Under-Utilizing DMA Bandwidth (Apr 2026) — AWS Neuron documentation";
 constexpr const char* kMemoryPage = "Neuron Device Memory — AWS Neuron documentation";
-constexpr const char* kTrn2Page = "Amazon EC2 Trn2 Architecture — AWS Neuron documentation";
 constexpr const char* kCollectivePage =
     "What is Neuron Collective Communication? — AWS Neuron documentation";
 constexpr const char* kIntraNode =
