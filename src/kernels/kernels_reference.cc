@@ -1,5 +1,5 @@
-// The scalar reference: the arithmetic of kernels.h written down as plainly as possible. Built with the
-// compiler's vectorisers off. When a SIMD row and this file differ, the SIMD row is wrong.
+// The scalar reference: the arithmetic of kernels.h written down as plainly as possible. Built with
+// the compiler's vectorisers off. When a SIMD row and this file differ, the SIMD row is wrong.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -18,7 +18,8 @@ using numerics::FormatId;
 
 #define NOVASCOPE_INLINE inline __attribute__((always_inline))
 
-// Loop constants come from memory through this: LLVM would otherwise build them again in every turn.
+// Loop constants come from memory through this: LLVM would otherwise build them again in every
+// turn.
 NOVASCOPE_INLINE v128_t LoadConstant(const void* bytes) {
   asm("" : "+r"(bytes));
   return wasm_v128_load(bytes);
@@ -58,8 +59,9 @@ constexpr uint16_t ExactBf16(const Fp8Layout& f, int magnitude) {
   return static_cast<uint16_t>((exponent << 7) + (significand & 0x7f));
 }
 
-// The sixteen magnitudes to mend are -8 ... 7 modulo 128: with mantissas of up to three bits these hold
-// all specials and all subnormals. E3M4 has sixteen of each; its tables hold magnitudes 0 ... 15.
+// The sixteen magnitudes to mend are -8 ... 7 modulo 128: with mantissas of up to three bits these
+// hold all specials and all subnormals. E3M4 has sixteen of each; its tables hold magnitudes 0
+// ... 15.
 constexpr int FirstMended(int mantissa) { return mantissa == 4 ? 0 : -8; }
 
 struct Fp8Tables {
@@ -95,8 +97,8 @@ NOVASCOPE_INLINE void ToUpperHalves(v128_t first, v128_t second, v128_t out[4]) 
   out[3] = wasm_i16x8_shuffle(zero, second, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
-// Decoders turn sixteen codes into four vectors. They are made from the format once before a loop, and
-// hold its tables in registers.
+// Decoders turn sixteen codes into four vectors. They are made from the format once before a loop,
+// and hold its tables in registers.
 template <typename Isa, int kMantissa>
 class Fp8Decoder {
  public:
@@ -105,10 +107,10 @@ class Fp8Decoder {
 
   explicit NOVASCOPE_INLINE Fp8Decoder(FormatId format)
       : high_(LoadConstant(kFp8Tables[static_cast<int>(format)].high.data())),
-        mend_high_(Isa::Sparse(
-            LoadConstant(kFp8Tables[static_cast<int>(format)].mend_high.data()))),
-        mend_low_(Isa::Sparse(
-            LoadConstant(kFp8Tables[static_cast<int>(format)].mend_low.data()))) {}
+        mend_high_(
+            Isa::Sparse(LoadConstant(kFp8Tables[static_cast<int>(format)].mend_high.data()))),
+        mend_low_(Isa::Sparse(LoadConstant(kFp8Tables[static_cast<int>(format)].mend_low.data()))) {
+  }
 
   NOVASCOPE_INLINE void operator()(const uint8_t* codes, v128_t out[4]) const {
     constexpr int kLowShift = 7 - kMantissa;
@@ -132,11 +134,10 @@ class Fp8Decoder {
     index = Isa::SparseIndex(index);
     low = wasm_v128_xor(low, Isa::Lookup(mend_low_, index));
     high = wasm_v128_xor(high, Isa::Lookup(mend_high_, index));
-    ToUpperHalves(wasm_i8x16_shuffle(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7,
-                                     23),
-                  wasm_i8x16_shuffle(low, high, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
-                                     30, 15, 31),
-                  out);
+    ToUpperHalves(
+        wasm_i8x16_shuffle(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+        wasm_i8x16_shuffle(low, high, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
+        out);
   }
 
  private:
@@ -172,8 +173,7 @@ class Fp16Decoder {
   // From the upper half of each lane.
   static NOVASCOPE_INLINE v128_t Widen(v128_t x) {
     const v128_t rebias = wasm_i32x4_splat((127 - 15) << 23);
-    const v128_t magnitude = wasm_u32x4_shr(
-        wasm_v128_and(x, wasm_i32x4_splat(0x7fff0000)), 3);
+    const v128_t magnitude = wasm_u32x4_shr(wasm_v128_and(x, wasm_i32x4_splat(0x7fff0000)), 3);
     v128_t normal = wasm_i32x4_add(magnitude, rebias);
     const v128_t special = wasm_i32x4_gt(magnitude, wasm_i32x4_splat(0x0f7fffff));
     normal = wasm_i32x4_add(normal, wasm_v128_and(special, rebias));
@@ -250,13 +250,12 @@ template <bool kSaturate>
 NOVASCOPE_INLINE v128_t RoundToBf16(v128_t x) {
   const v128_t magnitude = wasm_v128_and(x, wasm_i32x4_splat(0x7fffffff));
   const v128_t odd = wasm_v128_and(wasm_u32x4_shr(magnitude, 16), wasm_i32x4_splat(1));
-  v128_t code = wasm_u32x4_shr(
-      wasm_i32x4_add(wasm_i32x4_add(magnitude, wasm_i32x4_splat(0x7fff)), odd), 16);
+  v128_t code =
+      wasm_u32x4_shr(wasm_i32x4_add(wasm_i32x4_add(magnitude, wasm_i32x4_splat(0x7fff)), odd), 16);
   if (kSaturate) code = wasm_i32x4_min(code, wasm_i32x4_splat(0x7f7f));
   const v128_t nan = wasm_i32x4_gt(magnitude, wasm_i32x4_splat(0x7f800000));
   code = wasm_v128_bitselect(wasm_i32x4_splat(0x7fc0), code, nan);
-  return wasm_v128_or(
-      code, wasm_v128_and(wasm_u32x4_shr(x, 16), wasm_i32x4_splat(0x8000)));
+  return wasm_v128_or(code, wasm_v128_and(wasm_u32x4_shr(x, 16), wasm_i32x4_splat(0x8000)));
 }
 
 // Encodes sixteen values, saturating.
@@ -268,9 +267,9 @@ NOVASCOPE_INLINE void Encode16(const float* x, uint8_t* codes) {
     Unroll<4>([&](auto i) {
       const v128_t magnitude = wasm_v128_and(v[i], wasm_i32x4_splat(0x7fffffff));
       const v128_t nan = wasm_i32x4_gt(magnitude, wasm_i32x4_splat(0x7f800000));
-      const v128_t code = wasm_v128_bitselect(
-          wasm_i32x4_splat(0x7fc00000),
-          wasm_i32x4_min(magnitude, wasm_i32x4_splat(0x7f7fffff)), nan);
+      const v128_t code =
+          wasm_v128_bitselect(wasm_i32x4_splat(0x7fc00000),
+                              wasm_i32x4_min(magnitude, wasm_i32x4_splat(0x7f7fffff)), nan);
       wasm_v128_store(codes + 16 * i,
                       wasm_v128_or(code, wasm_v128_and(v[i], wasm_i32x4_splat(INT32_MIN))));
     });
@@ -280,8 +279,8 @@ NOVASCOPE_INLINE void Encode16(const float* x, uint8_t* codes) {
     wasm_v128_store(codes + 16, wasm_u16x8_narrow_i32x4(v[2], v[3]));
   } else if constexpr (kFormat == FormatId::kFP16) {
     for (int i = 0; i < 16; ++i) {
-      const auto code = static_cast<uint16_t>(
-          numerics::Encode(kFormat, x[i], numerics::Overflow::kSaturate));
+      const auto code =
+          static_cast<uint16_t>(numerics::Encode(kFormat, x[i], numerics::Overflow::kSaturate));
       std::memcpy(codes + 2 * i, &code, 2);
     }
   } else {
@@ -295,9 +294,8 @@ NOVASCOPE_INLINE void Encode16(const float* x, uint8_t* codes) {
       const v128_t magnitude = wasm_v128_and(v[i], wasm_i32x4_splat(0x7fffffff));
       const v128_t a = wasm_i32x4_min(magnitude, wasm_i32x4_splat(kCap));
       // The power of two of the value's binade, or of the lowest normal one.
-      const v128_t binade =
-          wasm_i32x4_max(wasm_v128_and(a, wasm_i32x4_splat(0x7f800000)),
-                         wasm_i32x4_splat((127 + 1 - kBias) << 23));
+      const v128_t binade = wasm_i32x4_max(wasm_v128_and(a, wasm_i32x4_splat(0x7f800000)),
+                                           wasm_i32x4_splat((127 + 1 - kBias) << 23));
       // Added to a number 2^kDropped times as large, the value is rounded to the format's unit.
       const v128_t magic = wasm_i32x4_add(binade, wasm_i32x4_splat(kDropped << 23));
       const v128_t units = wasm_i32x4_sub(wasm_f32x4_add(a, magic), magic);
@@ -312,8 +310,7 @@ NOVASCOPE_INLINE void Encode16(const float* x, uint8_t* codes) {
     // Signed narrowing saturates, so it keeps the signs of the patterns.
     const v128_t signs = wasm_i8x16_narrow_i16x8(wasm_i16x8_narrow_i32x4(v[0], v[1]),
                                                  wasm_i16x8_narrow_i32x4(v[2], v[3]));
-    wasm_v128_store(codes, wasm_v128_or(magnitudes, wasm_v128_and(
-                                                        signs, wasm_i8x16_splat(-128))));
+    wasm_v128_store(codes, wasm_v128_or(magnitudes, wasm_v128_and(signs, wasm_i8x16_splat(-128))));
   }
 }
 

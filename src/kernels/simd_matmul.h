@@ -1,6 +1,6 @@
 // Matrix products of the SIMD rows. With one row of activations, up to four panels are decoded in
-// registers and used at once. With more rows, a pair of panels is decoded into a stack buffer and used
-// for all rows, six at a time, which keeps twelve independent sums in flight.
+// registers and used at once. With more rows, a pair of panels is decoded into a stack buffer and
+// used for all rows, six at a time, which keeps twelve independent sums in flight.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -20,10 +20,10 @@ NOVASCOPE_INLINE v128_t Accumulate(v128_t a, v128_t w, v128_t acc) {
   return wasm_f32x4_add(acc, wasm_f32x4_mul(a, w));
 }
 
-// Whether the row may fuse products of `a` with values of `format`: never unless these are FP8. Then all
-// a must have 16 zero bits at the end (FP8 and BF16 values do) and be below 2^110, so that nothing
-// overflows. An FP8 value has at most five significant bits and is a multiple of 2^-16, a BF16 value a
-// multiple of 2^-133, so nothing underflows either.
+// Whether the row may fuse products of `a` with values of `format`: never unless these are FP8.
+// Then all a must have 16 zero bits at the end (FP8 and BF16 values do) and be below 2^110, so that
+// nothing overflows. An FP8 value has at most five significant bits and is a multiple of 2^-16, a
+// BF16 value a multiple of 2^-133, so nothing underflows either.
 template <typename Isa>
 bool MayFuse(FormatId format, const float* a, int64_t n) {
   if (!Isa::kFused || !IsFp8(format)) return false;
@@ -107,7 +107,8 @@ NOVASCOPE_INLINE DoublePair LeafOnGrid(v128_t sum, v128_t a_scale, DoublePair sc
                            wasm_f64x2_mul(wasm_f64x2_mul(v.high, a_scale), scale.high)});
 }
 
-// --- One row -----------------------------------------------------------------------------------------
+// --- One row
+// -----------------------------------------------------------------------------------------
 
 struct RowJob {
   const float* a = nullptr;
@@ -251,7 +252,8 @@ void MatMulLeafRow(bool fuse, const float* a, const float* a_scale, int leaf,
   }
 }
 
-// --- Many rows ---------------------------------------------------------------------------------------
+// --- Many rows
+// ---------------------------------------------------------------------------------------
 
 struct TileJob {
   const float* a = nullptr;
@@ -274,9 +276,8 @@ void DotTile(const TileJob& job) {
   }
   const auto step = [&](int k, auto unrolled) __attribute__((always_inline)) {
     v128_t w[kPanels];
-    Unroll<kPanels>([&](auto p) {
-      w[p] = wasm_v128_load(j.w + p * j.w_stride + (k + unrolled) * kPanel);
-    });
+    Unroll<kPanels>(
+        [&](auto p) { w[p] = wasm_v128_load(j.w + p * j.w_stride + (k + unrolled) * kPanel); });
     Unroll<kRows>([&](auto r) {
       const v128_t x = wasm_v128_load32_splat(j.a + r * j.a_stride + k + unrolled);
       Unroll<kPanels>([&](auto p) {
@@ -374,8 +375,9 @@ void MatMulRows(bool fuse, const float* a, const float* a_scale, int m, const Pa
   }
 }
 
-// One leaf's sums of a tile of rows x kPanels, scaled and added to y (the first row's first output), of
-// whose columns `width` exist. A value on the grid is never -0, so the first leaf needs no addition.
+// One leaf's sums of a tile of rows x kPanels, scaled and added to y (the first row's first
+// output), of whose columns `width` exist. A value on the grid is never -0, so the first leaf needs
+// no addition.
 template <typename Isa, int kPanels>
 void AddLeaf(const v128_t* sums, int rows, const DoublePair* scales, const float* a_scale,
              int64_t a_scale_stride, bool first, int64_t stride, int width, double* y) {
@@ -398,8 +400,9 @@ void AddLeaf(const v128_t* sums, int rows, const DoublePair* scales, const float
   }
 }
 
-// Rows row ... row + rows - 1. Leaves of up to kKBlock are decoded several at a time for all rows; a
-// longer leaf goes through the buffer in parts, and its sums stay in `sums`: then `rows` is one tile.
+// Rows row ... row + rows - 1. Leaves of up to kKBlock are decoded several at a time for all rows;
+// a longer leaf goes through the buffer in parts, and its sums stay in `sums`: then `rows` is one
+// tile.
 template <typename Isa>
 void MatMulLeafRows(bool fuse, const float* a, const float* a_scale, int begin, int end, int leaf,
                     const PackedWeights& w, double* y) {
@@ -446,7 +449,8 @@ void MatMulLeafRows(bool fuse, const float* a, const float* a_scale, int begin, 
   }
 }
 
-// --- The two products --------------------------------------------------------------------------------
+// --- The two products
+// --------------------------------------------------------------------------------
 
 template <typename Isa>
 void MatMul(const float* a, const float* a_scale, int m, const PackedWeights& w, float* y) {

@@ -1,5 +1,6 @@
-// The row "relaxed": the same source with fused multiply-add on exact products and table lookups whose
-// indices are always defined. Natively built for a CPU with FMA, and listed only where there is one.
+// The row "relaxed": the same source with fused multiply-add on exact products and table lookups
+// whose indices are always defined. Natively built for a CPU with FMA, and listed only where there
+// is one.
 #include "kernels/kernel_rows.h"
 
 #if NOVASCOPE_HAS_RELAXED_ROW

@@ -66,8 +66,8 @@ void Quantize(FormatId format, const float* x, int m, int k, int group, uint8_t*
 
 // Four BF16 values as FP32.
 NOVASCOPE_INLINE v128_t LoadBf16(const uint16_t* x) {
-  return wasm_i16x8_shuffle(wasm_i32x4_splat(0), wasm_v128_load64_zero(x), 0, 8, 1, 9, 2, 10,
-                            3, 11);
+  return wasm_i16x8_shuffle(wasm_i32x4_splat(0), wasm_v128_load64_zero(x), 0, 8, 1, 9, 2, 10, 3,
+                            11);
 }
 NOVASCOPE_INLINE v128_t LoadBf16Tail(const uint16_t* x, int count) {
   uint16_t padded[4] = {};
@@ -87,8 +87,8 @@ void RmsNorm(const uint16_t* x, const float* gamma, int m, int h, float eps, flo
                       (wasm_f32x4_extract_lane(sums, 2) + wasm_f32x4_extract_lane(sums, 3));
     const v128_t root = wasm_f32x4_sqrt(wasm_f32x4_splat(sum / static_cast<float>(h) + eps));
     for (int c = 0; c < whole; c += 4) {
-      wasm_v128_store(y + c, wasm_f32x4_mul(wasm_f32x4_div(LoadBf16(x + c), root),
-                                            wasm_v128_load(gamma + c)));
+      wasm_v128_store(
+          y + c, wasm_f32x4_mul(wasm_f32x4_div(LoadBf16(x + c), root), wasm_v128_load(gamma + c)));
     }
     if (whole < h) {
       const v128_t v = wasm_f32x4_div(LoadBf16Tail(x + whole, h - whole), root);
@@ -167,9 +167,8 @@ void DotKeys(const float* q, const float* keys, int length, v128_t* sums) {
   Unroll<8>([&](auto j) { acc[j] = sums[j]; });
   for (int i = 0; i < length; ++i, keys += kKvBlock) {
     const v128_t x = wasm_v128_load32_splat(q + i);
-    Unroll<8>([&](auto j) {
-      acc[j] = Accumulate<Isa, kExact>(x, wasm_v128_load(keys + 4 * j), acc[j]);
-    });
+    Unroll<8>(
+        [&](auto j) { acc[j] = Accumulate<Isa, kExact>(x, wasm_v128_load(keys + 4 * j), acc[j]); });
   }
   Unroll<8>([&](auto j) { sums[j] = acc[j]; });
 }
@@ -206,8 +205,8 @@ float AttentionScores(FormatId format, const float* q, const uint8_t* keys, int 
   return wasm_f32x4_extract_lane(max, 0);
 }
 
-// o += the leaf's sums of p * v over kVectors * 4 columns of decoded values [valid][stride], of which
-// `count` exist.
+// o += the leaf's sums of p * v over kVectors * 4 columns of decoded values [valid][stride], of
+// which `count` exist.
 template <typename Isa, bool kExact, int kVectors>
 void DotValues(const float* p, const float* values, int64_t stride, int valid, int count,
                double* o) {
@@ -241,7 +240,8 @@ void AttentionValues(FormatId format, const float* scores, float max, const uint
   for (int j = 0; j < valid; ++j) sum = sum + p[j];
   *l += RoundToGrid(sum);
   const bool fuse = MayFuse<Isa>(format, p, valid);
-  // Columns go in strips of kStrip; a strip as wide as the rows is contiguous and decoded in one go.
+  // Columns go in strips of kStrip; a strip as wide as the rows is contiguous and decoded in one
+  // go.
   constexpr int kStrip = 32;
   const int bytes = numerics::Get(format).bytes();
   float decoded[kKvBlock * kStrip + 16];

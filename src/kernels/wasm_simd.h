@@ -1,5 +1,5 @@
-// The one door to SIMD: the intrinsics of <wasm_simd128.h>, in wasm the compiler's own, natively SIMDe's
-// under the same names.
+// The one door to SIMD: the intrinsics of <wasm_simd128.h>, in wasm the compiler's own, natively
+// SIMDe's under the same names.
 #pragma once
 
 #if defined(__wasm_simd128__)
@@ -34,7 +34,8 @@ template <int N, typename F>
 inline __attribute__((always_inline)) void Unroll(F&& f) {
   [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) __attribute__((always_inline)) {
     (f(std::integral_constant<int, kIndex>{}), ...);
-  }(std::make_integer_sequence<int, N>{});
+  }
+  (std::make_integer_sequence<int, N>{});
 }
 
 }  // namespace novascope::kernels

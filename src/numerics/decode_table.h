@@ -1,4 +1,5 @@
-// The FP8 formats' codes as FP32 values (every FP8 value is exact in FP32), for code that decodes many.
+// The FP8 formats' codes as FP32 values (every FP8 value is exact in FP32), for code that decodes
+// many.
 #pragma once
 
 #include <array>

@@ -1,11 +1,14 @@
 // The constants of numerics::Exp, for code that evaluates it in SIMD lanes and must give the same
-// bits. The rule, every step a single IEEE FP32 operation:
-//   x = x > kHigh ? kHigh : x;  x = x < kLow ? kLow : x          (NaN passes)
-//   t = x * kLog2E + kMagic;  n = bits(t) - bits(kMagic);  f = t - kMagic      (n = f = round(x / ln 2))
+// bits. The rule, every step a single IEEE FP32 operation (a NaN passes all comparisons):
+//
+//   x = x > kHigh ? kHigh : x
+//   x = x < kLow ? kLow : x
+//   t = x * kLog2E + kMagic
+//   n = bits(t) - bits(kMagic), f = t - kMagic: both round(x / ln 2)
 //   r = (x - f * kLn2High) - f * kLn2Low
-//   p = kTerms[0];  for each further term: p = p * r + term
+//   p = kTerms[0], then for each further term p = p * r + term
 //   p = ((p * (r * r)) + r) + 1
-//   e^x = (p * 2^(n >> 1)) * 2^(n - (n >> 1))                    (two steps reach the subnormals)
+//   e^x = (p * 2^(n >> 1)) * 2^(n - (n >> 1)): two steps reach the subnormals
 #pragma once
 
 namespace novascope::numerics::exp_rule {

@@ -1,6 +1,7 @@
-// Number formats as rows. Decode is exact for every code; encode rounds to nearest even in one step from
-// FP32 or FP64, never through a narrower type, and overflows in a declared way. Codes sit in the low
-// `bits` bits of a uint32_t. Definitions: OCP OFP8 v1.0, Neuron data type tables (NKI), IEEE 754.
+// Number formats as rows. Decode is exact for every code; encode rounds to nearest even in one step
+// from FP32 or FP64, never through a narrower type, and overflows in a declared way. Codes sit in
+// the low `bits` bits of a uint32_t. Definitions: OCP OFP8 v1.0, Neuron data type tables (NKI),
+// IEEE 754.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,14 @@ enum class FormatId : uint8_t { kE4M3, kE4M3FN, kE5M2, kE3M4, kBF16, kFP16, kFP3
 
 struct Format {
   FormatId id;
-  const char* name;   // stable, in URLs and flags: "e4m3", "e4m3fn", "e5m2", "e3m4", "bf16", "fp16", "fp32"
+  const char*
+      name;  // stable, in URLs and flags: "e4m3", "e4m3fn", "e5m2", "e3m4", "bf16", "fp16", "fp32"
   const char* label;  // for people: "Trainium2 E4M3 (240)"
   int bits;
   int exponent_bits;
   int mantissa_bits;
   int bias;
-  bool has_infinity;   // false only for E4M3FN, whose all-ones code is the one NaN
+  bool has_infinity;  // false only for E4M3FN, whose all-ones code is the one NaN
   double max_finite;
   double min_normal;
   double min_subnormal;

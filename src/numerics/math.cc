@@ -9,7 +9,8 @@
 namespace novascope::numerics {
 namespace {
 
-// ln 2 and pi/2 in two parts, the first short enough that its product with a small integer is exact.
+// ln 2 and pi/2 in two parts, the first short enough that its product with a small integer is
+// exact.
 constexpr double kLn2High = 0x1.62e42feep-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 constexpr double kHalfPiHigh = 0x1.921fb544p0;
@@ -72,8 +73,8 @@ float Exp(float x) {
   x = x > rule::kHigh ? rule::kHigh : x;
   x = x < rule::kLow ? rule::kLow : x;
   const float t = x * rule::kLog2E + rule::kMagic;
-  const auto n = static_cast<int32_t>(std::bit_cast<uint32_t>(t) -
-                                      std::bit_cast<uint32_t>(rule::kMagic));
+  const auto n =
+      static_cast<int32_t>(std::bit_cast<uint32_t>(t) - std::bit_cast<uint32_t>(rule::kMagic));
   const float f = t - rule::kMagic;
   const float r = (x - f * rule::kLn2High) - f * rule::kLn2Low;
   float p = rule::kTerms[0];

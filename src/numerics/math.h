@@ -1,5 +1,5 @@
-// Our own elementary functions, so that every build (native, wasm, any libm) gives the same bits. All are
-// FP32 in, FP32 out, computed with FP32/FP64 mul and add only (no FMA, no libm).
+// Our own elementary functions, so that every build (native, wasm, any libm) gives the same bits.
+// All are FP32 in, FP32 out, computed with FP32/FP64 mul and add only (no FMA, no libm).
 #pragma once
 
 namespace novascope::numerics {

@@ -68,25 +68,27 @@ TEST_CASE("UTF-8: well-formed and not", "[base]") {
   CHECK(FirstInvalidUtf8("plain") == kNone);
   CHECK(FirstInvalidUtf8("\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80") == kNone);
   CHECK(FirstInvalidUtf8("\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf") == kNone);
-  CHECK(FirstInvalidUtf8("ab\x80") == 2);             // continuation alone
-  CHECK(FirstInvalidUtf8("\xc0\xaf") == 0);           // overlong
-  CHECK(FirstInvalidUtf8("a\xe0\x80\xaf") == 1);      // overlong
-  CHECK(FirstInvalidUtf8("\xed\xa0\x80") == 0);       // surrogate
-  CHECK(FirstInvalidUtf8("\xf4\x90\x80\x80") == 0);   // above U+10FFFF
-  CHECK(FirstInvalidUtf8("\xf0\x80\x80\x80") == 0);   // overlong
-  CHECK(FirstInvalidUtf8("x\xe2\x82") == 1);          // cut off
+  CHECK(FirstInvalidUtf8("ab\x80") == 2);            // continuation alone
+  CHECK(FirstInvalidUtf8("\xc0\xaf") == 0);          // overlong
+  CHECK(FirstInvalidUtf8("a\xe0\x80\xaf") == 1);     // overlong
+  CHECK(FirstInvalidUtf8("\xed\xa0\x80") == 0);      // surrogate
+  CHECK(FirstInvalidUtf8("\xf4\x90\x80\x80") == 0);  // above U+10FFFF
+  CHECK(FirstInvalidUtf8("\xf0\x80\x80\x80") == 0);  // overlong
+  CHECK(FirstInvalidUtf8("x\xe2\x82") == 1);         // cut off
   CHECK(FirstInvalidUtf8("\xf8\x88\x80\x80\x80") == 0);
   CHECK(FirstInvalidUtf8(std::string_view("a\0b", 3)) == kNone);
 }
 
 TEST_CASE("excerpts are short and always valid", "[base]") {
   CHECK(Excerpt("short") == "short");
-  CHECK(Excerpt("a\xff" "b") == "a\\xffb");
+  CHECK(Excerpt("a\xff"
+                "b") == "a\\xffb");
   CHECK(Excerpt("\xe2\x82\xac\xe2\x82\xac", 4) == "\xe2\x82\xac...");
   const std::string cut = Excerpt(std::string(1000, 'x'));
   CHECK(cut == std::string(60, 'x') + "...");
   for (int i = 0; i < 256; ++i) {
-    const std::string any = {static_cast<char>(i), static_cast<char>(i ^ 0x5a), static_cast<char>(0xf0)};
+    const std::string any = {static_cast<char>(i), static_cast<char>(i ^ 0x5a),
+                             static_cast<char>(0xf0)};
     CHECK(FirstInvalidUtf8(Excerpt(any)) == std::string_view::npos);
   }
 }

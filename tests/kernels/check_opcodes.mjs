@@ -2,9 +2,10 @@
 // section:
 //   node tests/kernels/check_opcodes.mjs --baseline a.wasm ... --relaxed b.wasm ...
 //   node tests/kernels/check_opcodes.mjs --self-check
-// A baseline binary must have SIMD instructions and no relaxed one: it has to load in engines without
-// them. A relaxed binary must have both relaxed instructions the numerics contract allows, and no other.
-// Exit status 0 when all is as it must be, 1 when it is not, 2 for bad arguments or files.
+// A baseline binary must have SIMD instructions and no relaxed one: it has to load in engines
+// without them. A relaxed binary must have both relaxed instructions the numerics contract allows,
+// and no other. Exit status 0 when all is as it must be, 1 when it is not, 2 for bad arguments or
+// files.
 import { readFileSync } from 'node:fs';
 
 const FIRST_RELAXED = 0x100;
@@ -16,12 +17,15 @@ class Reader {
   }
   get done() { return this.at >= this.end; }
   byte() {
-    if (this.at >= this.end) throw new Error(`the binary ends inside an item at byte ${this.at}`);
+    this.need(1);
     return this.bytes[this.at++];
   }
   skip(n) {
-    if (this.at + n > this.end) throw new Error(`the binary ends inside an item at byte ${this.at}`);
+    this.need(n);
     this.at += n;
+  }
+  need(n) {
+    if (this.at + n > this.end) throw new Error(`an item is cut off at byte ${this.at}`);
   }
   // Signed and unsigned LEB128 have the same length; values that matter here are unsigned and small.
   leb() {
@@ -62,9 +66,10 @@ function skipImmediates(r, op) {
   const oneIndex = [0x02, 0x03, 0x04, 0x06, 0x07, 0x08, 0x09, 0x0c, 0x0d, 0x10, 0x12, 0x14, 0x15,
     0x18, 0x20, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x3f, 0x40, 0x41, 0x42, 0xd0, 0xd2, 0xd5, 0xd6];
   if (oneIndex.includes(op)) { r.leb(); return; }
-  const none = op <= 0x01 || [0x05, 0x0a, 0x0b, 0x0f, 0x19, 0x1a, 0x1b, 0xd1, 0xd3, 0xd4].includes(op) ||
-    (op >= 0x45 && op <= 0xc4);
-  if (!none) throw new Error(`unknown opcode 0x${op.toString(16)} before byte ${r.at}`);
+  const none = [0x00, 0x01, 0x05, 0x0a, 0x0b, 0x0f, 0x19, 0x1a, 0x1b, 0xd1, 0xd3, 0xd4];
+  if (!none.includes(op) && !(op >= 0x45 && op <= 0xc4)) {
+    throw new Error(`unknown opcode 0x${op.toString(16)} before byte ${r.at}`);
+  }
 }
 
 function skipBulk(r) {  // prefix 0xfc
@@ -125,7 +130,7 @@ export function countOpcodes(bytes) {
   return { functions, vectors };
 }
 
-const hex = (op) => `0xfd 0x${op.toString(16)}`;
+const hex = (op) => `instruction 0xfd 0x${op.toString(16)}`;
 
 // What is wrong with a binary, as sentences.
 export function faults({ vectors }, relaxedWanted) {
@@ -136,13 +141,13 @@ export function faults({ vectors }, relaxedWanted) {
   }
   if (relaxedWanted) {
     for (const [op, name] of ALLOWED) {
-      if (!vectors.has(op)) found.push(`it has no ${name} (${hex(op)})`);
+      if (!vectors.has(op)) found.push(`it has no ${name}`);
     }
     for (const op of relaxed) {
-      if (!ALLOWED.has(op)) found.push(`it has ${vectors.get(op)} of ${hex(op)}, which is not allowed`);
+      if (!ALLOWED.has(op)) found.push(`it has ${hex(op)}, which is not allowed`);
     }
   } else {
-    for (const op of relaxed) found.push(`it has ${vectors.get(op)} of ${hex(op)}, a relaxed instruction`);
+    for (const op of relaxed) found.push(`it has the relaxed ${hex(op)}`);
   }
   return found;
 }
@@ -160,8 +165,10 @@ function selfCheck() {
   const madd = [0xfd, 0x85, 0x02];          // f32x4.relaxed_madd
   const nmadd = [0xfd, 0x86, 0x02];
   // Immediates that look like relaxed instructions and are none.
-  const decoys = [0x41, 0xfd, 0x80, 0x02, 0xfd, 0x0c, ...swizzle, ...madd, ...swizzle, ...madd, 0, 0, 0, 0,
-    0x44, ...swizzle, ...madd, 0, 0, 0x28, 0x02, 0xfd, 0x80, 0x02];
+  const decoys = [0x41, 0xfd, 0x80, 0x02,
+    0xfd, 0x0c, ...swizzle, ...madd, ...swizzle, ...madd, 0, 0, 0, 0,
+    0x44, ...swizzle, ...madd, 0, 0,
+    0x28, 0x02, 0xfd, 0x80, 0x02];
   const expect = (name, body, relaxedWanted, count) => {
     const got = faults(countOpcodes(moduleOf(body)), relaxedWanted).length;
     if (got !== count) throw new Error(`self-check ${name}: ${got} faults instead of ${count}`);
@@ -201,16 +208,19 @@ function main(args) {
     if (relaxedWanted === null) break;
     const counts = countOpcodes(readFileSync(arg));
     const sum = (test) => [...counts.vectors].reduce((n, [op, c]) => n + (test(op) ? c : 0), 0);
-    console.log(`${arg}: ${counts.functions} functions, ${sum((op) => op < FIRST_RELAXED)} SIMD and ` +
-      `${sum((op) => op >= FIRST_RELAXED)} relaxed instructions`);
+    const simd = sum((op) => op < FIRST_RELAXED);
+    const relaxed = sum((op) => op >= FIRST_RELAXED);
+    console.log(`${arg}: ${counts.functions} functions, ${simd} SIMD and ${relaxed} relaxed ` +
+      'instructions');
     for (const fault of faults(counts, relaxedWanted)) {
-      console.error(`${arg}: as a ${relaxedWanted ? 'relaxed' : 'baseline'} binary, ${fault}`);
+      console.error(`${arg} is no ${relaxedWanted ? 'relaxed' : 'baseline'} binary: ${fault}.`);
       ++bad;
     }
     ++checked;
   }
   if (checked === 0) {
-    console.error('usage: check_opcodes.mjs --baseline FILE.wasm ... --relaxed FILE.wasm ... | --self-check');
+    console.error('usage: check_opcodes.mjs --baseline FILE.wasm ... --relaxed FILE.wasm ...\n' +
+      '       check_opcodes.mjs --self-check');
     return 2;
   }
   return bad === 0 ? 0 : 1;

@@ -50,7 +50,8 @@ TEST_CASE("decode: every code in every lane", "[kernels]") {
   for (const numerics::Format& f : numerics::Formats()) {
     const uint64_t step = f.bits == 32 ? 65521 : 1;
     std::vector<uint32_t> codes;
-    for (uint64_t c = 0; c < uint64_t{1} << f.bits; c += step) codes.push_back(static_cast<uint32_t>(c));
+    for (uint64_t c = 0; c < uint64_t{1} << f.bits; c += step)
+      codes.push_back(static_cast<uint32_t>(c));
     for (const KernelSet& set : KernelSets()) {
       int wrong = 0;
       // Shifting the list by one at a time brings each code to each lane, and changes the tail.

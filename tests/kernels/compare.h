@@ -1,5 +1,5 @@
-// What the kernel tests share: inputs that depend on a seed only, and hashes of results in which every
-// NaN counts as the same (its bits are not part of the contract).
+// What the kernel tests share: inputs that depend on a seed only, and hashes of results in which
+// every NaN counts as the same (its bits are not part of the contract).
 #pragma once
 
 #include <bit>
@@ -49,8 +49,8 @@ inline float AsBf16(float x) { return numerics::FromBf16(numerics::ToBf16(x)); }
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Ways to fill a row of activations. The last four break what quantised activations promise; the rows
-// must agree all the same.
+// Ways to fill a row of activations. The last four break what quantised activations promise; the
+// rows must agree all the same.
 enum class Fill { kFp8, kBf16, kZero, kSpecials, kRawFp32, kHuge, kTiny, kCount };
 
 inline float FillAt(Fill fill, uint64_t stream, uint64_t i) {
@@ -99,10 +99,12 @@ inline std::vector<uint8_t> RandomCodes(FormatId format, uint64_t stream, size_t
   for (size_t i = 0; i < n; ++i) {
     uint32_t code = static_cast<uint32_t>(RandomBits(9, stream, i) >> 32);
     if (!any) {
-      const float value = Normal(stream, i) * (f.bits == 8 ? static_cast<float>(f.max_finite) / 4 : 1.0f);
+      const float value =
+          Normal(stream, i) * (f.bits == 8 ? static_cast<float>(f.max_finite) / 4 : 1.0f);
       code = numerics::Encode(format, value, numerics::Overflow::kSaturate);
     }
-    for (int b = 0; b < f.bytes(); ++b) codes[i * f.bytes() + b] = static_cast<uint8_t>(code >> (8 * b));
+    for (int b = 0; b < f.bytes(); ++b)
+      codes[i * f.bytes() + b] = static_cast<uint8_t>(code >> (8 * b));
   }
   return codes;
 }
@@ -118,12 +120,10 @@ inline Shard RandomShard(FormatId format, int n, int k, uint64_t stream, bool an
   const std::vector<uint8_t> rows = RandomCodes(format, stream, static_cast<size_t>(n) * k, any);
   shard.packed.resize(PackedBytes(format, n, k));
   PackWeights(format, rows.data(), n, k, k, shard.packed.data());
-  for (int i = 0; i < n; ++i) shard.scale.push_back(0.01f + 0.001f * std::fabs(Uniform(stream + 1, i)));
-  shard.weights = {.format = format,
-                   .n = n,
-                   .k = k,
-                   .codes = shard.packed.data(),
-                   .scale = shard.scale.data()};
+  for (int i = 0; i < n; ++i)
+    shard.scale.push_back(0.01f + 0.001f * std::fabs(Uniform(stream + 1, i)));
+  shard.weights = {
+      .format = format, .n = n, .k = k, .codes = shard.packed.data(), .scale = shard.scale.data()};
   return shard;
 }
 

@@ -24,8 +24,8 @@ uint64_t MatMulHash(const KernelSet& set, const Shape& s, const std::vector<floa
   return HashFloats(y);
 }
 
-// How many rows of the table disagree with the reference. Every second stream has any code at all, NaN
-// and infinity among them.
+// How many rows of the table disagree with the reference. Every second stream has any code at all,
+// NaN and infinity among them.
 int Mismatches(const Shape& s, FormatId format, Fill fill, uint64_t stream) {
   Shard shard = RandomShard(format, s.n, s.k, stream, stream % 2 == 0);
   const std::vector<float> a = Filled(fill, stream + 100, static_cast<size_t>(s.m) * s.k);
@@ -158,7 +158,8 @@ TEST_CASE("matmul: NaN and infinity in a shard reach their outputs and no others
             for (int i = 0; i < m * kN; ++i) {
               wrong += std::isfinite(y[i]) == (i % kN == bad);
               wrong += std::isfinite(y64[i]) == (i % kN == bad);
-              if (special != special && i % kN == bad) wrong += !std::isnan(y[i]) + !std::isnan(y64[i]);
+              if (special != special && i % kN == bad)
+                wrong += !std::isnan(y[i]) + !std::isnan(y64[i]);
             }
             INFO(set.id << " " << f.name << " output " << bad);
             REQUIRE(wrong == 0);
@@ -225,9 +226,17 @@ TEST_CASE("matmul_leaf: model shapes, many leaves and leaves longer than a block
   uint64_t stream = 1;
   for (const numerics::Format& f : numerics::Formats()) {
     for (int fill = 0; fill < kFills; ++fill) {
-      for (const LeafShape s : {LeafShape{1, 256, 4, 1}, {32, 256, 4, 1}, {1, 64, 12, 1},
-                                {7, 64, 12, 1}, {1, 12, 4, 64}, {3, 12, 4, 64}, {1, 9, 12, 64},
-                                {3, 9, 12, 64}, {1, 9, 300, 3}, {9, 9, 300, 3}, {5, 6, 513, 2},
+      for (const LeafShape s : {LeafShape{1, 256, 4, 1},
+                                {32, 256, 4, 1},
+                                {1, 64, 12, 1},
+                                {7, 64, 12, 1},
+                                {1, 12, 4, 64},
+                                {3, 12, 4, 64},
+                                {1, 9, 12, 64},
+                                {3, 9, 12, 64},
+                                {1, 9, 300, 3},
+                                {9, 9, 300, 3},
+                                {5, 6, 513, 2},
                                 {2, 5, 256, 3}}) {
         INFO(f.name << " fill " << fill << " m " << s.m << " leaf " << s.leaf);
         CHECK(LeafMismatches(s, f.id, static_cast<Fill>(fill), ++stream) == 0);
@@ -302,10 +311,10 @@ TEST_CASE("weights pack into panels of four outputs, padded with zeros", "[kerne
   CHECK(PackedBytes(FormatId::kFP32, 1, 1) == 16);
   CHECK(PackedBytes(FormatId::kE4M3, 100'000, 50'000) == 5'000'000'000u);
   // Rows of four codes, of which three are packed.
-  const uint8_t rows[] = {1, 2, 3, 99, 11, 12, 13, 99, 21, 22, 23, 99,
-                          31, 32, 33, 99, 41, 42, 43, 99};
-  const uint8_t expected[] = {1, 11, 21, 31, 2, 12, 22, 32, 3, 13, 23, 33,
-                              41, 0, 0, 0, 42, 0, 0, 0, 43, 0, 0, 0};
+  const uint8_t rows[] = {1,  2,  3,  99, 11, 12, 13, 99, 21, 22,
+                          23, 99, 31, 32, 33, 99, 41, 42, 43, 99};
+  const uint8_t expected[] = {1,  11, 21, 31, 2,  12, 22, 32, 3,  13, 23, 33,
+                              41, 0,  0,  0,  42, 0,  0,  0,  43, 0,  0,  0};
   uint8_t packed[24];
   std::memset(packed, 77, sizeof(packed));
   PackWeights(FormatId::kE4M3, rows, 5, 3, 4, packed);

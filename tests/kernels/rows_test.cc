@@ -1,5 +1,5 @@
-// Norm, activation, attention and reductions: what the reference computes, and every SIMD row against it
-// bit by bit.
+// Norm, activation, attention and reductions: what the reference computes, and every SIMD row
+// against it bit by bit.
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 

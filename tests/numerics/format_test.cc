@@ -1,5 +1,5 @@
-// Number formats against a second, independent definition: a sorted list of every finite value of the
-// format, in double, and its exact midpoints.
+// Number formats against a second, independent definition: a sorted list of every finite value of
+// the format, in double, and its exact midpoints.
 #include "numerics/format.h"
 
 #include <algorithm>
@@ -57,7 +57,8 @@ TEST_CASE("formats: an unknown name lists the known ones", "[numerics]") {
     REQUIRE_FALSE(found.ok());
     CHECK(found.error().code == ErrorCode::kUnknownId);
     CHECK(found.error().field == "weights");
-    CHECK(found.error().fix.find("e4m3, e4m3fn, e5m2, e3m4, bf16, fp16, fp32") != std::string::npos);
+    CHECK(found.error().fix.find("e4m3, e4m3fn, e5m2, e3m4, bf16, fp16, fp32") !=
+          std::string::npos);
   }
 }
 
@@ -123,7 +124,8 @@ class Nearest {
   // Values where the result changes: the midpoints.
   std::vector<double> Midpoints() const {
     std::vector<double> points;
-    for (size_t i = 0; i + 1 < values_.size(); ++i) points.push_back((values_[i] + values_[i + 1]) / 2);
+    for (size_t i = 0; i + 1 < values_.size(); ++i)
+      points.push_back((values_[i] + values_[i + 1]) / 2);
     return points;
   }
 
@@ -176,7 +178,8 @@ TEST_CASE("encode: nearest even from FP32 and FP64, by search", "[numerics]") {
       check32(std::nextafter(single, std::numeric_limits<float>::infinity()));
       check32(std::nextafter(single, 0.0f));
     }
-    for (const double x : {0.0, 5e-324, 1e-300, 1e300, std::numeric_limits<double>::max()}) check(x);
+    for (const double x : {0.0, 5e-324, 1e-300, 1e300, std::numeric_limits<double>::max()})
+      check(x);
     INFO(f.name);
     CHECK(wrong == 0);
   }
@@ -187,8 +190,8 @@ TEST_CASE("encode: FP32 from FP64 rounds like the hardware", "[numerics]") {
   for (uint64_t i = 0; i < 200'000; ++i) {
     // Doubles all over the FP32 range, with interesting low bits.
     const uint64_t bits = (i * 0x9e3779b97f4a7c15u) >> 1;
-    const double x = std::bit_cast<double>((bits & 0x000fffffffffffffu) |
-                                           (1023 - 160 + bits % 300) << 52);
+    const double x =
+        std::bit_cast<double>((bits & 0x000fffffffffffffu) | (1023 - 160 + bits % 300) << 52);
     const auto expected = static_cast<float>(x);
     wrong += Encode(kFP32, x, kSpec) != std::bit_cast<uint32_t>(expected);
     const double middle =
@@ -235,8 +238,8 @@ TEST_CASE("encode: facts about overflow and subnormals", "[numerics]") {
   CHECK(Encode(kE5M2, HUGE_VAL, kSpec) == 0x7c);
 }
 
-// Conversion bugs found in other software, each by the name it is known under. The E4M3 ones hold for
-// both kinds of E4M3 where the value is below 240.
+// Conversion bugs found in other software, each by the name it is known under. The E4M3 ones hold
+// for both kinds of E4M3 where the value is below 240.
 struct BugVector {
   const char* name;
   FormatId format;
