@@ -46,7 +46,7 @@ namespace {
 // The environment of node itself; Emscripten's own is made up.
 EM_JS(char*, NodeEnvironment, (const char* name), {
   const value = process.env[UTF8ToString(name)];
-  return value == = undefined ? 0 : stringToNewUTF8(value);
+  return value == null ? 0 : stringToNewUTF8(value);
 });
 std::string Environment(const char* name) {
   char* value = NodeEnvironment(name);
