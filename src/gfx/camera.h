@@ -9,7 +9,7 @@ namespace novascope::gfx {
 
 struct Camera {
   float yaw = -0.12f;
-  float pitch = 0.36f;
+  float pitch = 0.45f;
   float distance = 30.0f;
   float zoom = 1.0f;       // divides the fitted distance
   glm::vec3 target{0.0f};

@@ -137,6 +137,8 @@ std::string LabelOf(const std::vector<Choice>& choices, const std::string& id) {
   return choice ? choice->label : id;
 }
 
+std::string ShortLabel(const std::string& label) { return label.substr(0, label.find(" (")); }
+
 const ModelRow* FindModel(const Catalog& catalog, const std::string& id) {
   for (const ModelRow& row : catalog.rows) {
     if (row.id == id) return &row;

@@ -11,6 +11,8 @@ Catalog ReadCatalog(const Json& hello);
 const Choice* FindChoice(const std::vector<Choice>& choices, const std::string& id);
 // Its label, or the id itself.
 std::string LabelOf(const std::vector<Choice>& choices, const std::string& id);
+// A label without what stands in parentheses behind it, for narrow places.
+std::string ShortLabel(const std::string& label);
 const ModelRow* FindModel(const Catalog& catalog, const std::string& id);
 const PriceRow* FindPrice(const std::vector<PriceRow>& prices, const std::string& id);
 // The first source whose row and name hold these words; null where there is none.

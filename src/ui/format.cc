@@ -79,7 +79,11 @@ Quantity Bytes(double bytes) {
 std::string Dollars(double usd) {
   if (usd == 0) return "$0";
   if (std::fabs(usd) >= 0.995) return "$" + (std::fabs(usd) < 999.5 ? Format("%.2f", usd) : Significant(usd));
-  return "$" + Significant(usd);
+  std::string text = Significant(usd);
+  // "$0.14", not "$0.140": cents are what a price has at least.
+  const size_t point = text.find('.');
+  while (point != std::string::npos && text.size() > point + 3 && text.back() == '0') text.pop_back();
+  return "$" + text;
 }
 
 std::string Percent(double share) { return Format("%.0f %%", share * 100); }

@@ -7,7 +7,7 @@ namespace novascope::ui {
 
 namespace {
 
-constexpr float kRowPitch = 1.25f;        // between rows of an instance, world units
+constexpr float kRowPitch = 1.45f;        // between rows of an instance, world units
 constexpr float kColumnPitch = 1.15f;     // between columns
 constexpr float kInstancePitch = 4.5f;    // between instances
 // Columns run towards the viewer and to the right, so that each instance shows its whole face.

@@ -110,10 +110,13 @@ void DrawTokens(Ui& ui, const Rect& area) {
     std::string shown = token.text;
     const bool breaks = shown.find('\n') != std::string::npos;
     std::replace(shown.begin(), shown.end(), '\n', ' ');
-    const float width = std::max(6.0f, TextWidth(ui, kTokenText, shown));
+    if (x == 0 && shown.size() > 1 && shown[0] == ' ') shown.erase(0, 1);
+    float width = std::max(6.0f, TextWidth(ui, kTokenText, shown));
     if (x > 0 && x + width > area.w - 10) {
       x = 0;
       y += kTokenLine;
+      if (shown.size() > 1 && shown[0] == ' ') shown.erase(0, 1);
+      width = std::max(6.0f, TextWidth(ui, kTokenText, shown));
     }
     const Rect box{origin.x + x, origin.y + y, std::min(width, area.w - 10), kTokenLine};
     const double ms = static_cast<double>(token.end_ps - token.start_ps) / 1e9;
@@ -136,7 +139,7 @@ void DrawTokens(Ui& ui, const Rect& area) {
       y += kTokenLine;
     }
   }
-  ImGui::SetCursorScreenPos({origin.x, origin.y + y + kTokenLine});
+  ImGui::SetCursorScreenPos({origin.x, origin.y + (x > 0 ? y + kTokenLine : y) - 1});
   ImGui::Dummy({1, 1});
   if (hovered >= 0) TokenTip(ui, app.run.tokens[static_cast<size_t>(hovered)], static_cast<size_t>(hovered));
   if (app.answer.shown_tokens != app.run.tokens.size()) {
@@ -188,6 +191,8 @@ void DrawAnswer(Ui& ui, Rect rect) {
     DrawText(ui, scale, kSmallNumber, Format("%s\u2013%s", Significant(range.low_ms).c_str(), Significant(range.high_ms).c_str()),
              Align::kRight);
   }
+  // Whole lines only.
+  rect.h = std::max(kTokenLine, std::floor(rect.h / kTokenLine) * kTokenLine);
   ImGui::SetCursorScreenPos(rect.min());
   if (ImGui::BeginChild("tokens", {rect.w, rect.h})) {
     Ui inner = ui;

@@ -100,11 +100,17 @@ void DrawRow(const Ui& ui, Rect row, const std::string& name, const std::string&
              bool strong) {
   TextStyle name_style = strong ? TextStyle{Face::kSansBold, kBody, kText} : kLabelText;
   HorizontalLine(ui, row.x, row.right(), row.bottom() - 1, kLine);
-  const Rect note_at{row.x + 0.62f * row.w, row.y, 0.38f * row.w, row.h};
-  const Rect value_at{row.x + 0.36f * row.w, row.y, 0.27f * row.w, row.h};
-  DrawText(ui, {row.x, row.y, 0.42f * row.w, row.h}, name_style, name);
+  const Rect note_at{row.x + 0.68f * row.w, row.y, 0.32f * row.w, row.h};
+  const Rect value_at{row.x + 0.44f * row.w, row.y, 0.23f * row.w, row.h};
+  DrawText(ui, {row.x, row.y, 0.46f * row.w, row.h}, name_style, name);
   DrawText(ui, value_at, {Face::kMono, kBody, kText}, value, Align::kRight);
   DrawText(ui, note_at, kNoteText, note, Align::kRight);
+}
+
+std::string ListName(const PriceRow& list) {
+  std::string name = list.label;
+  if (name.rfind("Amazon ", 0) == 0) name.erase(0, 7);
+  return name + " list";
 }
 
 void DrawTable(const Ui& ui, Rect area, const Sofar& sofar) {
@@ -114,7 +120,7 @@ void DrawTable(const Ui& ui, Rect area, const Sofar& sofar) {
   const PriceRow* list = FindPrice(app.catalog.token_prices, app.sent.list);
   if (app.run.timed && list) {
     const Rect row = rows.TakeTop(kRow);
-    DrawRow(ui, row, list->label + " list", Dollars(list->output_usd), list->provenance, false);
+    DrawRow(ui, row, ListName(*list), Dollars(list->output_usd), list->provenance, false);
     Explain(ui, "list_output", row, Dollars(list->output_usd),
             {.title = list->label + ", list price per million output tokens",
              .formula = Format("input %s, output %s per million tokens", Dollars(list->input_usd).c_str(), Dollars(list->output_usd).c_str()),
@@ -127,7 +133,7 @@ void DrawTable(const Ui& ui, Rect area, const Sofar& sofar) {
     const Rect row = rows.TakeTop(kRow);
     const bool meets = money.break_even_batch && batch.batch == *money.break_even_batch;
     DrawRow(ui, row, Format("batch %d", batch.batch), Dollars(batch.usd_per_mtok),
-            meets ? "meets the list" : Significant(batch.tpot_ms) + " ms/token", false);
+            meets ? "meets the list" : Significant(batch.tpot_ms) + " ms/tok", false);
     Explain(ui, Format("batch.%d", batch.batch).c_str(), row, Dollars(batch.usd_per_mtok),
             {.title = Format("Batch %d per replica", batch.batch),
              .formula = Format("one decode step takes %s ms and yields %d tokens per replica", Significant(batch.tpot_ms).c_str(), batch.batch),
@@ -147,7 +153,8 @@ std::string Verdict(const AppState& app) {
   if (app.run.money.break_even_batch) {
     return Format("Meets the list price from batch %d per replica.", *app.run.money.break_even_batch);
   }
-  return app.run.money.break_even_sentence;
+  if (app.run.money.by_batch.empty()) return app.run.money.break_even_sentence;
+  return Format("Does not meet the list price up to batch %d.", app.run.money.by_batch.back().batch);
 }
 
 }  // namespace

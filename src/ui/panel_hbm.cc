@@ -96,7 +96,12 @@ void DrawBar(const Ui& ui, const Rect& bar, const Stack& stack, const std::vecto
 
 void DrawLimit(const Ui& ui, const Rect& bars, const BarScale& scale) {
   const bool inside = scale.kind != HbmScale::kUsed || scale.top >= scale.limit;
-  const float y = inside ? bars.bottom() - bars.h * 0.92f : bars.y + 3;
+  TextStyle style = kNoteText;
+  style.color = kWaiting;
+  std::string words = "limit " + Bytes(scale.limit).text() + " per stack";
+  if (!inside) words += ", beyond the axis";
+  DrawText(ui, {bars.x, bars.y - 17, bars.w, 16}, style, words, Align::kRight);
+  const float y = inside ? bars.bottom() - bars.h * 0.92f : bars.y + 1;
   for (float x = bars.x; x < bars.right(); x += 8) {
     ui.draw->AddRectFilled({x, y}, {std::min(x + 5, bars.right()), y + 1.5f}, kWaiting);
   }
@@ -111,7 +116,7 @@ std::string LegendText(const Ui& ui, const std::string& category, const Stack& s
     if (copies > 1) text += Format(" (x%d copies)", copies);
     return text;
   }
-  if (category == "code") text = "code, runtime";
+  if (category == "code") text = "runtime";
   return text + " " + Bytes(stack.bytes[index]).text();
 }
 
@@ -140,21 +145,21 @@ Explanation CategoryExplanation(const Ui& ui, const std::string& category, const
 
 void DrawLegend(const Ui& ui, Rect area, const Stack& stack, int positions) {
   const std::vector<std::string>& categories = ui.app.run.hbm.categories;
-  const float row = std::clamp(area.h / 4, 15.0f, 20.0f);
-  float x = area.x, y = area.y;
+  // Two columns; KV says more and takes a row of its own.
+  const float row = area.h / 4, column = 0.5f * area.w;
+  int place = 0;
   for (size_t c = 0; c < categories.size() && c < stack.bytes.size(); ++c) {
     if (stack.bytes[c] <= 0) continue;
     const std::string text = LegendText(ui, categories[c], stack, c);
-    const float width = TextWidth(ui, kNoteText, text) + 16;
-    if (x > area.x && x + width > area.right()) {
-      x = area.x;
-      y += row;
-    }
+    const bool wide = categories[c] == "kv";
+    if (wide && place % 2 == 1) ++place;
+    const float x = area.x + column * static_cast<float>(place % 2), y = area.y + row * static_cast<float>(place / 2);
+    const float width = wide ? area.w : column;
+    place += wide ? 2 : 1;
     if (y + row > area.bottom() + 1) break;
     LegendItem(ui, x, y + 0.5f * row, CategoryColor(categories[c]), text);
     Explain(ui, ("hbm." + categories[c]).c_str(), {x, y, width, row}, text,
             CategoryExplanation(ui, categories[c], stack, c, positions));
-    x += width + 14;
   }
 }
 
@@ -186,7 +191,8 @@ void DrawHbm(Ui& ui, Rect rect) {
   }
   Rect foot = rect.TakeBottom(24);
   rect.TakeBottom(4);
-  const Rect legend = rect.TakeBottom(std::clamp(0.24f * rect.h, 46.0f, 66.0f));
+  const Rect legend = rect.TakeBottom(68);
+  rect.TakeTop(14);
   rect.TakeBottom(4);
   const Rect names = rect.TakeBottom(18);
   const BarScale scale = MakeScale(app.hbm.scale, used, machine.stack_bytes);
@@ -209,8 +215,7 @@ void DrawHbm(Ui& ui, Rect rect) {
   int kind = static_cast<int>(app.hbm.scale);
   constexpr std::array<const char*, 3> kKinds{"used", "all", "log"};
   if (Segments(ui, "scale", foot.TakeLeft(126), kKinds, &kind)) app.hbm.scale = static_cast<HbmScale>(kind);
-  std::string note = "limit " + Bytes(machine.stack_bytes).text() + " per stack";
-  if (scale.kind == HbmScale::kUsed && scale.top < scale.limit) note = "axis to " + Bytes(scale.top).text() + ", " + note;
+  const std::string note = scale.kind == HbmScale::kLog ? "logarithmic, from 1 MiB" : "axis to " + Bytes(scale.top).text();
   foot.TakeLeft(8);
   DrawText(ui, foot, kNoteText, note, Align::kRight);
 }

@@ -22,8 +22,8 @@ std::string FormatWord(const std::string& format) {
 }
 
 Piece Words(const AppState& app) {
-  const std::string model = app.run.model_label.empty() ? LabelOf(app.catalog.models, app.form.model)
-                                                        : app.run.model_label;
+  const std::string model = ShortLabel(
+      app.run.model_label.empty() ? LabelOf(app.catalog.models, app.form.model) : app.run.model_label);
   return {"words", "Words", model + ", really computed in " + FormatWord(app.form.weights) + " here", kGood,
           {"Words", "", "", "", app.run.words}};
 }
@@ -35,7 +35,7 @@ Piece TimeAndMemory(const AppState& app) {
     piece.words = "modelled: the toy itself, so small that fixed costs rule";
     return piece;
   }
-  piece.words = "modelled: " + LabelOf(app.catalog.shapes, app.form.shape) + " shape";
+  piece.words = "modelled: " + ShortLabel(LabelOf(app.catalog.shapes, app.form.shape)) + " shape";
   if (const ModelRow* row = FindModel(app.catalog, app.form.shape)) {
     if (row->range_low_b > 0 && row->range_high_b > row->range_low_b) {
       piece.words += Format(", %s %g\u2013%g B", row->provenance.c_str(), row->range_low_b, row->range_high_b);

@@ -55,7 +55,9 @@ struct RowMaker {
   void Choose(const char* id, const char* label, const std::vector<Choice>& choices, std::string* value,
               bool bad) {
     const Rect row = Next();
-    if (ValueRow(ui, id, row, label, LabelOf(choices, *value), bad)) OpenPopup(id);
+    std::string shown = value->empty() ? "fastest" : LabelOf(choices, *value);
+    if (TextWidth(ui, kBodyText, shown) > row.w - 12 - TextWidth(ui, kLabelText, label)) shown = ShortLabel(shown);
+    if (ValueRow(ui, id, row, label, shown, bad)) OpenPopup(id);
     Ui popup = ui;
     if (choices.empty()) return;
     const float height = kOption * static_cast<float>(choices.size()) + 20;
@@ -93,6 +95,11 @@ bool DegreesGrid(const Ui& popup, Rect area, Degrees* degrees) {
   return changed;
 }
 
+// LNC=2 is what everybody runs, and goes without saying.
+std::string PlanText(const Degrees& plan) {
+  return DegreesLabel(plan) + (plan.lnc == 2 ? "" : Format(", LNC=%d", plan.lnc));
+}
+
 Degrees OwnPlan(const AppState& app) {
   if (const ModelRow* row = FindModel(app.catalog, app.form.model)) {
     for (const auto& [system, plan] : row->default_plans) {
@@ -107,7 +114,7 @@ void ExecPlan(RowMaker& rows) {
   Form& form = ui.app.form;
   const Degrees shown = form.own_plan ? OwnPlan(ui.app) : form.plan;
   const Rect row = rows.Next();
-  const std::string value = DegreesLabel(shown) + Format(", LNC=%d", shown.lnc) + (form.own_plan ? " (its own)" : "");
+  const std::string value = PlanText(shown) + (form.own_plan ? " (its own)" : "");
   if (ValueRow(ui, "exec plan", row, "Words' plan", value, DegreesRefused(ui.app, ""))) OpenPopup("exec plan");
   Ui popup = ui;
   if (!BeginPopup(popup, "exec plan", row, 380, 286)) return;
@@ -134,7 +141,7 @@ void TimedPlan(RowMaker& rows) {
   Form& form = ui.app.form;
   const Rect row = rows.Next();
   const std::string value =
-      DegreesLabel(form.timing) + Format(", LNC=%d, batch %d", form.timing.lnc, form.batch);
+      PlanText(form.timing) + Format(", batch %d", form.batch);
   if (ValueRow(ui, "timed plan", row, "Timed plan", value, DegreesRefused(ui.app, "timing."))) {
     OpenPopup("timed plan");
   }
@@ -278,7 +285,7 @@ void PriceMenu(RowMaker& rows) {
   const Catalog& catalog = ui.app.catalog;
   const PriceRow* rent = FindPrice(catalog.hour_prices, form.rent);
   const Rect row = rows.Next();
-  if (ValueRow(ui, "rent", row, "Rent", rent ? rent->label + ", " + Dollars(rent->usd_per_hour) + "/chip-h" : form.rent,
+  if (ValueRow(ui, "rent", row, "Rent", rent ? Format("$%.4g per chip-hour", rent->usd_per_hour) : form.rent,
                Refused(ui.app, "rent") || Refused(ui.app, "list"))) {
     OpenPopup("rent");
   }
@@ -289,7 +296,7 @@ void PriceMenu(RowMaker& rows) {
   const auto list = [&](const char* title, const std::vector<PriceRow>& prices, std::string* id, bool hours) {
     DrawText(popup, area.TakeTop(24), kNoteText, title);
     for (const PriceRow& price : prices) {
-      const std::string note = hours ? Dollars(price.usd_per_hour) + " per chip-hour"
+      const std::string note = hours ? Format("$%.4g per chip-hour", price.usd_per_hour)
                                      : Dollars(price.input_usd) + " in, " + Dollars(price.output_usd) + " out";
       if (OptionRow(popup, price.id.c_str(), area.TakeTop(kOption), price.label, note, price.id == *id)) {
         rows.changed |= *id != price.id;

@@ -63,7 +63,7 @@ void DrawSpans(const Ui& ui, const std::vector<Span>& spans, const Scale& scale,
   const auto flush = [&] {
     if (fold_to < fold_from) return;
     const float width = std::max(1.0f, fold_to - fold_from);
-    const float density = std::clamp(fold_busy / width, 0.25f, 1.0f);
+    const float density = std::clamp(std::sqrt(fold_busy / width), 0.35f, 1.0f);
     Fill(ui, {fold_from, y, width, h}, Mix(kPanel, color, density));
     fold_to = -1;
     fold_from = 0;

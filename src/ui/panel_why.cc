@@ -1,4 +1,6 @@
 // One sentence on why the step takes what it takes, with what to change; or what was refused, and the fix.
+#include <algorithm>
+
 #include "ui/commands.h"
 #include "ui/format.h"
 #include "ui/panels.h"
@@ -15,14 +17,14 @@ void DrawError(Ui& ui, Rect rect, const ErrorInfo& error) {
   std::string what = error.field;
   if (!error.value.empty()) what += " = " + Shorten(Visible(error.value), 40);
   const std::string sentence = error.message;
-  const Rect top = row.TakeTop(0.5f * row.h);
+  const Rect top = row.TakeTop(18);
   TextStyle note = kNoteText;
   note.color = kWaiting;
   const float width = DrawText(ui, top, note, what);
   Rect after = top;
   after.TakeLeft(width + (width > 0 ? 10.0f : 0.0f));
   DrawText(ui, after, kNoteText, error.fix);
-  DrawText(ui, row, {Face::kSansBold, kBody, kText}, sentence);
+  DrawParagraph(ui, row, {Face::kSansBold, kBody, kText}, sentence, ui.narrow ? 3 : 2);
   Explain(ui, "error", rect, what,
           {.title = sentence, .formula = what, .label = "", .source = "", .note = error.fix});
   if (Button(ui, "dismiss", close.Inset(0, 4), "Dismiss", ButtonKind::kGhost)) ui.app.error.reset();
@@ -76,14 +78,10 @@ void DrawWhy(Ui& ui, Rect rect) {
       SendRun(app, false);
     }
   }
-  DrawText(ui, row.TakeTop(ui.narrow ? 20 : 0.5f * row.h), kNoteText, Heading(app));
+  DrawText(ui, row.TakeTop(18), kNoteText, Heading(app));
   const std::string sentence = money.ready && !money.why_sentence.empty() ? money.why_sentence : OwnSentence(app);
   const TextStyle style{Face::kSansBold, kBody, kText};
-  if (ui.narrow) {
-    DrawParagraph(ui, row, style, sentence, 3);
-  } else {
-    DrawText(ui, row, style, sentence);
-  }
+  DrawParagraph(ui, row, style, sentence, std::max(1, static_cast<int>((row.h + 2) / LineHeight(style))));
   Explain(ui, "why", rect, sentence, {.title = Heading(app), .formula = sentence, .label = "derived",
                                       .source = "the trace's split of the critical core's time by owner",
                                       .note = app.run.time});

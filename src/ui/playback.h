@@ -10,7 +10,7 @@ namespace novascope::ui {
 int64_t EndPs(const AppState& app);
 // The step event that holds `at_ps`: the last one that starts at or before it; -1 before the first.
 int StepIndexAt(const AppState& app, int64_t at_ps);
-// A moment of a step at which there is something to see: the middle of its longest transfer.
+// A moment of a step at which there is something to see: a transfer near its middle.
 int64_t TellingMoment(const AppState& app, int step);
 
 void ResetPlayback(AppState& app);

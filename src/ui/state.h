@@ -252,7 +252,7 @@ struct TemplateView {
   std::vector<std::array<std::vector<Span>, trace::kOwners>> owners;  // [rank class][owner]
   std::array<std::vector<Span>, 4> links;  // by kind: times at which any link of it is busy
   int layers = 0;
-  int64_t telling_ps = 0;  // a moment with something to see: the middle of the longest transfer
+  int64_t telling_ps = 0;  // a moment with something to see: a transfer near the middle
 };
 
 struct TimelineState {

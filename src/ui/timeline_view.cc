@@ -62,7 +62,7 @@ void AddLinks(const trace::StepTemplate& step_template, const std::vector<Machin
               TemplateView* view) {
   struct Merged {
     std::array<std::vector<Span>, 4> spans;
-    Span longest;
+    Span longest;  // of those that the map draws
   };
   std::vector<Merged> merged(step_template.link_slices.patterns.size());
   for (size_t i = 0; i < merged.size(); ++i) {
@@ -80,7 +80,8 @@ void AddLinks(const trace::StepTemplate& step_template, const std::vector<Machin
       Merge(&spans);
     }
   }
-  int64_t longest_ps = 0;
+  int64_t nearest_ps = step_template.duration_ps;
+  const int64_t middle_ps = step_template.duration_ps / 2;
   view->telling_ps = step_template.duration_ps / 2;
   for (const trace::LinkRun& run : step_template.link_slices.runs) {
     const Merged& pattern = merged[static_cast<size_t>(run.pattern)];
@@ -90,9 +91,11 @@ void AddLinks(const trace::StepTemplate& step_template, const std::vector<Machin
       }
     }
     const Span& longest = pattern.longest;
-    if (longest.end_ps - longest.start_ps > longest_ps) {
-      longest_ps = longest.end_ps - longest.start_ps;
-      view->telling_ps = run.start_ps + longest.start_ps + longest_ps / 2;
+    const int64_t moment_ps = run.start_ps + (longest.start_ps + longest.end_ps) / 2;
+    const int64_t away_ps = moment_ps > middle_ps ? moment_ps - middle_ps : middle_ps - moment_ps;
+    if (longest.end_ps > longest.start_ps && away_ps < nearest_ps) {
+      nearest_ps = away_ps;
+      view->telling_ps = moment_ps;
     }
   }
   for (std::vector<Span>& spans : view->links) {
