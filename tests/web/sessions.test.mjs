@@ -65,20 +65,19 @@ describe("sessions in a page", () => {
     assert.ok(answer.length > 0);
   });
 
-  test("a Worker answers pause within a fraction of a second", async () => {
-    const waited = await page.evaluate(async (a) => {
+  test("a Worker that computes hears a pause", async () => {
+    const after = await page.evaluate(async (a) => {
       const session = await window.lab.open();
       session.run({ ...a, max_tokens: 256 });
       await new Promise((resolve) => session.on("step", resolve));
-      const start = performance.now();
       session.pause();
       await new Promise((resolve) => session.on("state", (event) => event.state === "paused" && resolve()));
       let after = 0;
       session.on("step", () => (after += 1));
       await new Promise((resolve) => setTimeout(resolve, 200));
-      return { ms: performance.now() - start - 200, after };
+      return after;
     }, A);
-    assert.equal(waited.after, 0, "nothing runs after the pause");
+    assert.equal(after, 0, "nothing runs after the pause");
   });
 
   test("transferred events leave the page without errors", () => assertClean(page));
