@@ -63,9 +63,12 @@ PlanInfo ReadPlan(const Json& plan) {
 void ReadMachine(const Json& json, Machine* machine) {
   *machine = {};
   machine->system = GetText(json, "system");
-  machine->chips = static_cast<int>(GetInt(json, "chips"));
-  machine->cores_per_chip = std::max<int>(1, static_cast<int>(GetInt(json, "cores_per_chip", 4)));
-  machine->stacks_per_chip = std::max<int>(1, static_cast<int>(GetInt(json, "stacks_per_chip", 4)));
+  const auto count = [&json](const char* key, int64_t otherwise, int64_t least, int64_t most) {
+    return static_cast<int>(std::clamp(GetInt(json, key, otherwise), least, most));
+  };
+  machine->chips = count("chips", 0, 0, 4096);
+  machine->cores_per_chip = count("cores_per_chip", 4, 1, 64);
+  machine->stacks_per_chip = count("stacks_per_chip", 4, 1, 64);
   machine->stack_bytes = GetNumber(json, "stack_bytes");
   const Json& links = Get(json, "links");
   if (!links.is_array()) return;

@@ -39,13 +39,13 @@ void LayOutWide(Layout& layout, float width, float height) {
   At(layout, PanelId::kScenario) = left.TakeBottom(std::max(low ? 0.47f * page.h : 0.5f * page.h, 246.0f));
   At(layout, PanelId::kAnswer) = left;
 
-  At(layout, PanelId::kWhy) = page.TakeTop(low ? 62 : 70);
+  At(layout, PanelId::kWhy) = page.TakeTop(low ? 68 : 70);
   page.TakeTop(low ? 8 : kGap);
   At(layout, PanelId::kTimeline) = page.TakeBottom(std::clamp(0.31f * page.h, 184.0f, 236.0f));
   page.TakeBottom(low ? 8 : kGap);
   At(layout, PanelId::kMap) = page;
 
-  At(layout, PanelId::kHbm) = right.TakeTop(std::max(0.48f * right.h, 252.0f));
+  At(layout, PanelId::kHbm) = right.TakeTop(std::max((low ? 0.52f : 0.48f) * right.h, 252.0f));
   right.TakeTop(low ? 8 : kGap);
   At(layout, PanelId::kCost) = right;
 }

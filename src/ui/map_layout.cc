@@ -67,7 +67,10 @@ void UpdateMapGeometry(AppState& app) {
   map.links.clear();
   for (const Machine::Link& link : machine.chips > 0 ? machine.links : UsualLinks(chips)) {
     const size_t from = static_cast<size_t>(link.from), to = static_cast<size_t>(link.to);
-    if (from >= map.chips.size() || to >= map.chips.size()) continue;
+    if (from >= map.chips.size() || to >= map.chips.size()) {
+      map.links.emplace_back();  // keeps the numbers of the others; kind 0 is not drawn
+      continue;
+    }
     const glm::vec3 a = map.chips[from], b = map.chips[to];
     map.links.push_back({a, Bend(link.from, link.to, instances, a, b), b, link.kind});
   }

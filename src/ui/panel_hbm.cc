@@ -191,7 +191,7 @@ void DrawHbm(Ui& ui, Rect rect) {
   }
   Rect foot = rect.TakeBottom(24);
   rect.TakeBottom(4);
-  const Rect legend = rect.TakeBottom(68);
+  const Rect legend = rect.TakeBottom(rect.h < 240 ? 60 : 68);
   rect.TakeTop(14);
   rect.TakeBottom(4);
   const Rect names = rect.TakeBottom(18);

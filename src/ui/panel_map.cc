@@ -36,7 +36,7 @@ void RenderCallback(const ImDrawList*, const ImDrawCmd* command) {
 void PlaceCamera(AppState& app, const Rect& rect, const Rect& clip) {
   MapState& map = app.map;
   map.viewport = rect;
-  gfx::Fit(&map.camera, map.chips, rect.w, rect.h, 30.0f);
+  gfx::Fit(&map.camera, map.chips, rect.w, rect.h, std::clamp(0.09f * rect.h, 16.0f, 30.0f));
   map.matrix = gfx::ViewProjection(map.camera, rect.w, rect.h);
   const float dpr = app.view.dpr;
   const auto px = [dpr](float v) { return static_cast<int>(std::lround(v * dpr)); };
