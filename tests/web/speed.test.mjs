@@ -1,6 +1,7 @@
 // Reports the wall speed of the whole page: 128 prompt and 128 output tokens at TP64 x PP4, arithmetic,
-// simulation and trace on, the 3D view drawn. Not asserted: machines differ. It does assert that the run
-// had that size, so that the figure means what it says.
+// simulation and trace on, the 3D view drawn; the clock runs for the model itself and for the larger shape
+// that the page opens with. Speed is not asserted, machines differ; the run's size is, so that the figure
+// means what it says.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -30,6 +31,31 @@ const growPrompt = (page) =>
     return prompt;
   }, TOKENS);
 
+// Seeds are tried until the model writes on for TOKENS tokens.
+async function longRun(page, changes) {
+  for (let seed = 1; seed < 40; ++seed) {
+    const shown = await command(page, { cmd: "set", ...changes, seed }, { cmd: "run" });
+    if (shown.output_tokens === TOKENS) return seed;
+  }
+  return assert.fail(`no seed writes ${TOKENS} tokens`);
+}
+
+async function measure(page, label, changes, context) {
+  const seed = await longRun(page, changes);
+  const runs = [];
+  for (let i = 0; i < 3; ++i) {
+    const before = (await command(page)).page.frames;
+    const shown = await command(page, { cmd: "run" });
+    assert.equal(shown.prompt_tokens, TOKENS);
+    assert.equal(shown.output_tokens, TOKENS);
+    const { run_ms, core_ms } = shown.page.wall;
+    runs.push({ rate: (1000 * TOKENS) / run_ms, run_ms, core_ms, frames: shown.page.frames - before });
+  }
+  const [, { rate, run_ms, core_ms, frames }] = runs.sort((a, b) => a.rate - b.rate);
+  context.diagnostic(`${label}, seed ${seed}: median ${rate.toFixed(0)} tokens/s, ` +
+    `${run_ms.toFixed(0)} ms of which ${core_ms.toFixed(0)} in the core, ${frames} frames`);
+}
+
 test("wall speed at 128 + 128 tokens, TP64 x PP4", async (context) => {
   const site = await serve();
   const browser = await launch();
@@ -37,23 +63,9 @@ test("wall speed at 128 + 128 tokens, TP64 x PP4", async (context) => {
     const page = await openPage(browser, site, { query: "?autorun=0", viewport: { width: 1440, height: 900 } });
     const prompt = await growPrompt(page);
     const plan = { tp: 64, pp: 4, dp: 1, lnc: 2 };
-    await command(page, { cmd: "set", prompt, plan, max_tokens: TOKENS, temperature: 1, seed: 1 });
-    const runs = [];
-    for (let i = 0; i < 3; ++i) {
-      const before = (await command(page)).page.frames;
-      const shown = await command(page, { cmd: "run" });
-      assert.equal(shown.prompt_tokens, TOKENS);
-      const { run_ms, tokens, core_ms } = shown.page.wall;
-      assert.ok(tokens > 0 && run_ms > 0);
-      runs.push({ rate: (1000 * tokens) / run_ms, tokens, run_ms, core_ms,
-        frames: shown.page.frames - before });
-    }
-    runs.sort((a, b) => a.rate - b.rate);
-    for (const run of runs) {
-      context.diagnostic(`${run.rate.toFixed(0)} tokens/s: ${run.tokens} tokens in ` +
-        `${run.run_ms.toFixed(0)} ms, ${run.core_ms.toFixed(0)} of them in the core, ${run.frames} frames`);
-    }
-    context.diagnostic(`median ${runs[1].rate.toFixed(0)} tokens/s`);
+    const changes = { prompt, chat: false, plan, max_tokens: TOKENS, temperature: 1 };
+    await measure(page, "model itself timed", { ...changes, timing: false }, context);
+    await measure(page, "larger shape timed", { ...changes, timing: true }, context);
   } finally {
     await browser.close();
     await site.close();
