@@ -11,7 +11,7 @@ namespace novascope::kernels {
 inline constexpr int kRowPanels = 4;
 inline constexpr int kTilePanels = 2;
 inline constexpr int kTileRows = 6;
-inline constexpr int kRowLeaves = 32;  // leaves whose sums are buffered with one row
+inline constexpr int kRowSums = 256;  // vectors of sums that are buffered with one row
 
 // acc + a * w. kExact says that the product is exact in FP32, so that fused equals unfused.
 template <typename Isa, bool kExact>
@@ -107,8 +107,7 @@ NOVASCOPE_INLINE DoublePair LeafOnGrid(v128_t sum, v128_t a_scale, DoublePair sc
                            wasm_f64x2_mul(wasm_f64x2_mul(v.high, a_scale), scale.high)});
 }
 
-// --- One row
-// -----------------------------------------------------------------------------------------
+// ---------- One row
 
 struct RowJob {
   const float* a = nullptr;
@@ -116,40 +115,50 @@ struct RowJob {
   int64_t panel_bytes = 0;
   int leaf = 0;
   int leaves = 0;
-  v128_t* sums = nullptr;  // [leaves][panels]
+  int groups = 1;          // groups of panels that are decoded side by side
+  v128_t* sums = nullptr;  // [groups][leaves][panels]
 };
 
-// Each leaf's sums from zero, in increasing k.
-template <typename Isa, typename Decoder, bool kExact, int kPanels>
-void DotLeaves(FormatId format, const RowJob& job) {
+// One leaf of kPanels panels, summed from zero in increasing k.
+template <typename Isa, bool kExact, int kPanels, typename Decoder>
+NOVASCOPE_INLINE void DotLeaf(const Decoder& decode, const float* a, const uint8_t* codes,
+                              int64_t panel_bytes, int leaf, v128_t* out) {
   constexpr int kStep = kPanel * Decoder::kBytes;  // bytes of one k
-  const Decoder decode(format);
-  const RowJob j = job;
-  const float* a = j.a;
-  const uint8_t* codes = j.codes;
-  for (int l = 0; l < j.leaves; ++l, a += j.leaf, codes += j.leaf * kStep) {
-    v128_t sums[kPanels];
-    Unroll<kPanels>([&](auto p) { sums[p] = wasm_f32x4_splat(0); });
-    int k = 0;
-    for (; k + 4 <= j.leaf; k += 4) {
-      v128_t x[4];
-      Unroll<4>([&](auto i) { x[i] = wasm_v128_load32_splat(a + k + i); });
-      Unroll<kPanels>([&](auto p) {
-        v128_t w[4];
-        decode(codes + p * j.panel_bytes + k * kStep, w);
-        Unroll<4>([&](auto i) { sums[p] = Accumulate<Isa, kExact>(x[i], w[i], sums[p]); });
-      });
-    }
-    if (k < j.leaf) {
-      for (int p = 0; p < kPanels; ++p) {
-        v128_t w[4];
-        DecodeTail(decode, codes + p * j.panel_bytes + k * kStep, (j.leaf - k) * kPanel, w);
-        for (int i = 0; i < j.leaf - k; ++i) {
-          sums[p] = Accumulate<Isa, kExact>(wasm_v128_load32_splat(a + k + i), w[i], sums[p]);
-        }
+  v128_t sums[kPanels];
+  Unroll<kPanels>([&](auto p) { sums[p] = wasm_f32x4_splat(0); });
+  int k = 0;
+  for (; k + 4 <= leaf; k += 4) {
+    v128_t x[4];
+    Unroll<4>([&](auto i) { x[i] = wasm_v128_load32_splat(a + k + i); });
+    Unroll<kPanels>([&](auto p) {
+      v128_t w[4];
+      decode(codes + p * panel_bytes + k * kStep, w);
+      Unroll<4>([&](auto i) { sums[p] = Accumulate<Isa, kExact>(x[i], w[i], sums[p]); });
+    });
+  }
+  if (k < leaf) {
+    for (int p = 0; p < kPanels; ++p) {
+      v128_t w[4];
+      DecodeTail(decode, codes + p * panel_bytes + k * kStep, (leaf - k) * kPanel, w);
+      for (int i = 0; i < leaf - k; ++i) {
+        sums[p] = Accumulate<Isa, kExact>(wasm_v128_load32_splat(a + k + i), w[i], sums[p]);
       }
     }
-    Unroll<kPanels>([&](auto p) { j.sums[l * kPanels + p] = sums[p]; });
+  }
+  Unroll<kPanels>([&](auto p) { out[p] = sums[p]; });
+}
+
+template <typename Isa, typename Decoder, bool kExact, int kPanels>
+void DotLeaves(FormatId format, const RowJob& job) {
+  const Decoder decode(format);
+  const int64_t leaf_bytes = int64_t{job.leaf} * kPanel * Decoder::kBytes;
+  v128_t* sums = job.sums;
+  for (int g = 0; g < job.groups; ++g) {
+    const uint8_t* codes = job.codes + g * kPanels * job.panel_bytes;
+    const float* a = job.a;
+    for (int l = 0; l < job.leaves; ++l, a += job.leaf, codes += leaf_bytes, sums += kPanels) {
+      DotLeaf<Isa, kExact, kPanels>(decode, a, codes, job.panel_bytes, job.leaf, sums);
+    }
   }
 }
 
@@ -185,13 +194,19 @@ void DotRow(FormatId format, bool fuse, int panels, const RowJob& job) {
   run(std::type_identity<Fp8Decoder<Isa, 3>>{});
 }
 
+// How many panels go side by side when `panels` are left: no thin rest where that can be helped.
+constexpr int GroupPanels(int panels) {
+  if (panels < kRowPanels) return panels;
+  return panels % 4 != 0 && panels % 3 == 0 ? 3 : kRowPanels;
+}
+
 template <typename Isa>
 void MatMulRow(bool fuse, const float* a, const float* a_scale, const PackedWeights& w, float* y) {
   const int64_t step = int64_t{kPanel} * numerics::Get(w.format).bytes();
   const v128_t row_scale = wasm_f32x4_splat(a_scale == nullptr ? 1.0f : *a_scale);
   const int panels = (w.n + kPanel - 1) / kPanel;
-  for (int panel = 0; panel < panels; panel += kRowPanels) {
-    const int group = panels - panel < kRowPanels ? panels - panel : kRowPanels;
+  for (int panel = 0, group = 0; panel < panels; panel += group) {
+    group = GroupPanels(panels - panel);
     v128_t total[kRowPanels];
     for (v128_t& sum : total) sum = wasm_f32x4_splat(0);
     for (int k = 0; k < w.k; k += kKBlock) {
@@ -213,47 +228,68 @@ void MatMulRow(bool fuse, const float* a, const float* a_scale, const PackedWeig
   }
 }
 
+// Adds leaves' sums [groups][leaves][kPanels], scaled and on the grid, to y from `panel` on; sets y
+// if these are the `first` leaves.
+template <typename Isa, int kPanels>
+void AddRowLeaves(const v128_t* sums, int groups, int leaves, const float* a_scale, bool first,
+                  const PackedWeights& w, int panel, double* y) {
+  for (int g = 0; g < groups; ++g, panel += kPanels) {
+    DoublePair total[kPanels];
+    DoublePair scales[kPanels];
+    Unroll<kPanels>([&](auto p) {
+      const int column = (panel + p) * kPanel;
+      scales[p] = Promote(PanelScales(w, panel + p));
+      total[p] = {wasm_f64x2_splat(0), wasm_f64x2_splat(0)};
+      if (!first) total[p] = LoadDoubles(y + column, w.n - column);
+    });
+    for (int l = 0; l < leaves; ++l, sums += kPanels) {
+      const v128_t row_scale = wasm_f64x2_splat(a_scale == nullptr ? 1.0 : a_scale[l]);
+      Unroll<kPanels>(
+          [&](auto p) { total[p] = Add(total[p], LeafOnGrid(sums[p], row_scale, scales[p])); });
+    }
+    Unroll<kPanels>([&](auto p) {
+      const int column = (panel + p) * kPanel;
+      StoreDoubles(total[p], w.n - column, y + column);
+    });
+  }
+}
+
 // a_scale: one per leaf, or null.
 template <typename Isa>
 void MatMulLeafRow(bool fuse, const float* a, const float* a_scale, int leaf,
                    const PackedWeights& w, double* y) {
+  constexpr int kMaxLeaves = kRowSums / kRowPanels;
   const int64_t step = int64_t{kPanel} * numerics::Get(w.format).bytes();
   const int panels = (w.n + kPanel - 1) / kPanel;
   const int leaves = w.k / leaf;
-  for (int panel = 0; panel < panels; panel += kRowPanels) {
-    const int group = panels - panel < kRowPanels ? panels - panel : kRowPanels;
-    DoublePair total[kRowPanels];
-    DoublePair scales[kRowPanels];
-    for (int p = 0; p < group; ++p) {
-      total[p] = {wasm_f64x2_splat(0), wasm_f64x2_splat(0)};
-      scales[p] = Promote(PanelScales(w, panel + p));
-    }
-    for (int l = 0; l < leaves; l += kRowLeaves) {
-      v128_t sums[kRowLeaves * kRowPanels];
-      const int count = leaves - l < kRowLeaves ? leaves - l : kRowLeaves;
-      DotRow<Isa>(w.format, fuse, group,
+  const int chunk = leaves < kMaxLeaves ? leaves : kMaxLeaves;
+  v128_t sums[kRowSums];
+  for (int panel = 0, taken = 0; panel < panels; panel += taken) {
+    const int size = GroupPanels(panels - panel);
+    const int fit = kRowSums / (chunk * size);
+    const int groups = (panels - panel) / size < fit ? (panels - panel) / size : fit;
+    taken = groups * size;
+    for (int l = 0; l < leaves; l += chunk) {
+      const int count = leaves - l < chunk ? leaves - l : chunk;
+      DotRow<Isa>(w.format, fuse, size,
                   {.a = a + int64_t{l} * leaf,
                    .codes = w.codes + (int64_t{panel} * w.k + int64_t{l} * leaf) * step,
                    .panel_bytes = w.k * step,
                    .leaf = leaf,
                    .leaves = count,
+                   .groups = groups,
                    .sums = sums});
-      for (int i = 0; i < count; ++i) {
-        const v128_t row_scale = wasm_f64x2_splat(a_scale == nullptr ? 1.0 : a_scale[l + i]);
-        for (int p = 0; p < group; ++p) {
-          total[p] = Add(total[p], LeafOnGrid(sums[i * group + p], row_scale, scales[p]));
-        }
-      }
-    }
-    for (int p = 0; p < group; ++p) {
-      const int first = (panel + p) * kPanel;
-      StoreDoubles(total[p], w.n - first, y + first);
+      const float* scale = a_scale == nullptr ? nullptr : a_scale + l;
+      const bool first = l == 0;
+      if (size == 1) AddRowLeaves<Isa, 1>(sums, groups, count, scale, first, w, panel, y);
+      if (size == 2) AddRowLeaves<Isa, 2>(sums, groups, count, scale, first, w, panel, y);
+      if (size == 3) AddRowLeaves<Isa, 3>(sums, groups, count, scale, first, w, panel, y);
+      if (size == 4) AddRowLeaves<Isa, 4>(sums, groups, count, scale, first, w, panel, y);
     }
   }
 }
 
-// --- Many rows
-// ---------------------------------------------------------------------------------------
+// ---------- Many rows
 
 struct TileJob {
   const float* a = nullptr;
@@ -449,8 +485,7 @@ void MatMulLeafRows(bool fuse, const float* a, const float* a_scale, int begin, 
   }
 }
 
-// --- The two products
-// --------------------------------------------------------------------------------
+// ---------- The two products
 
 template <typename Isa>
 void MatMul(const float* a, const float* a_scale, int m, const PackedWeights& w, float* y) {
