@@ -88,7 +88,7 @@ void LayOutScrolling(Layout& layout, float width, float height, bool one_column)
   float bottom;
   if (one_column) {
     const Item items[] = {{PanelId::kPrompt, 190},          {PanelId::kAnswer, 176, true},
-                          {PanelId::kScenario, 374, true},  {PanelId::kWhy, 84},
+                          {PanelId::kScenario, 374, true},  {PanelId::kWhy, 100},
                           {PanelId::kMap, 330},             {PanelId::kTimeline, 240},
                           {PanelId::kHbm, 320},             {PanelId::kCost, 380},
                           {PanelId::kFigures, 168}};

@@ -76,6 +76,10 @@ void DrawScrollbar(const AppState& app, const Layout& layout) {
 }  // namespace
 
 void DrawPage(AppState& app) {
+  // Dear ImGui tells only the font it pushed of the screen's density, and we draw with all three.
+  for (ImFont* font : {app.view.fonts.sans, app.view.fonts.sans_bold, app.view.fonts.mono}) {
+    if (font) font->CurrentRasterizerDensity = ImGui::GetIO().DisplayFramebufferScale.x;
+  }
   app.popup.rect = app.popup.next;
   app.popup.next = {};
   app.text_fields.clear();

@@ -96,6 +96,19 @@ void TokenTip(const Ui& ui, const Token& token, size_t index) {
   EndTip();
 }
 
+bool StartsWord(const Token& token) {
+  return token.text.empty() || token.text[0] == ' ' || token.text[0] == '\n';
+}
+
+// Width of a token with those after it that belong to the same word.
+float WordWidth(const Ui& ui, const std::vector<Token>& tokens, size_t first) {
+  float width = TextWidth(ui, kTokenText, tokens[first].text);
+  for (size_t i = first + 1; i < tokens.size() && !StartsWord(tokens[i]); ++i) {
+    width += TextWidth(ui, kTokenText, tokens[i].text);
+  }
+  return width;
+}
+
 // Lays tokens out as running text. A line break in a token breaks the line after it.
 void DrawTokens(Ui& ui, const Rect& area) {
   AppState& app = ui.app;
@@ -112,7 +125,8 @@ void DrawTokens(Ui& ui, const Rect& area) {
     std::replace(shown.begin(), shown.end(), '\n', ' ');
     if (x == 0 && shown.size() > 1 && shown[0] == ' ') shown.erase(0, 1);
     float width = std::max(6.0f, TextWidth(ui, kTokenText, shown));
-    if (x > 0 && x + width > area.w - 10) {
+    const float word = StartsWord(token) ? std::min(WordWidth(ui, app.run.tokens, i), area.w - 10) : width;
+    if (x > 0 && x + word > area.w - 10) {
       x = 0;
       y += kTokenLine;
       if (shown.size() > 1 && shown[0] == ' ') shown.erase(0, 1);

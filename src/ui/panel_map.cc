@@ -175,7 +175,8 @@ void Header(const Ui& ui, const Rect& row) {
   left.TakeLeft(width + 20);
   TextStyle doing = kBodyText;
   doing.color = kNetwork;
-  DrawText(ui, left, doing, app.activity.doing, Align::kRight);
+  if (ui.narrow) left = {row.x, row.bottom() - 4, row.w, 20};
+  DrawText(ui, left, doing, app.activity.doing, ui.narrow ? Align::kLeft : Align::kRight);
 }
 
 void Legend(const Ui& ui, const Rect& row, bool ultra) {
@@ -186,15 +187,15 @@ void Legend(const Ui& ui, const Rect& row, bool ultra) {
   constexpr Entry kEntries[] = {{kCompute, "compute"}, {kMemory, "HBM"}, {kNetwork, "link bytes"},
                                 {kWaiting, "wait"}};
   float x = row.x;
-  for (const Entry& entry : kEntries) x += LegendItem(ui, x, row.center_y(), entry.color, entry.word) + 20;
-  if (ultra) {
+  for (const Entry& entry : kEntries) x += LegendItem(ui, x, row.center_y(), entry.color, entry.word) + (ui.narrow ? 14 : 20);
+  if (ultra && x + 64 < row.right()) {
     DashedLine(ui, x, x + 18, row.center_y(), kSecondary);
     x += 24;
     x += DrawText(ui, {x, row.y, 60, row.h}, kNoteText, "Z ring") + 20;
   }
   Rect rest = row;
   rest.TakeLeft(x - row.x);
-  DrawText(ui, rest, kNoteText, ui.narrow ? "tap, then drag to orbit" : "drag to orbit, click a chip", Align::kRight);
+  if (rest.w > 60) DrawText(ui, rest, kNoteText, ui.narrow ? "tap, then drag to orbit" : "drag to orbit, click a chip", Align::kRight);
 }
 
 void InstanceLabels(const Ui& ui) {

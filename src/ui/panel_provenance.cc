@@ -28,8 +28,8 @@ Piece Words(const AppState& app) {
           {"Words", "", "", "", app.run.words}};
 }
 
-Piece TimeAndMemory(const AppState& app) {
-  Piece piece{"time", "Time and memory", "", kNetwork,
+Piece TimeAndMemory(const AppState& app, bool narrow) {
+  Piece piece{"time", narrow ? "Time, memory" : "Time and memory", "", kNetwork,
               {"Time and memory", app.run.time, "", app.run.shape, app.run.memory}};
   if (!app.form.timed) {
     piece.words = "modelled: the toy itself, so small that fixed costs rule";
@@ -68,7 +68,7 @@ void DrawProvenance(Ui& ui, Rect rect) {
     DrawText(ui, area, kNoteText, "What is computed, modelled and published is said here once the core is loaded.");
     return;
   }
-  const Piece pieces[] = {Words(app), TimeAndMemory(app), Prices(app)};
+  const Piece pieces[] = {Words(app), TimeAndMemory(app, ui.narrow), Prices(app)};
   // On a wide screen one line; otherwise one line each, or two on a tablet.
   float total = -32;
   for (const Piece& piece : pieces) {

@@ -70,15 +70,17 @@ void DrawWhy(Ui& ui, Rect rect) {
   Rect row = rect.Inset(kPad, 6);
   const MoneyInfo& money = app.run.money;
   const int batch = money.ready ? money.try_batch : 0;
+  Rect heading = ui.narrow ? row.TakeTop(22) : row;
   if (batch > 0 && app.form.timed) {
     const std::string label = "Try batch " + std::to_string(batch);
-    const Rect button = row.TakeRight(TextWidth(ui, kBodyText, label) + 20);
+    const Rect button = (ui.narrow ? heading : row).TakeRight(TextWidth(ui, kBodyText, label) + 20);
     if (Button(ui, "try", button, label, ButtonKind::kGhost)) {
       app.form.batch = batch;
       SendRun(app, false);
     }
   }
-  DrawText(ui, row.TakeTop(18), kNoteText, Heading(app));
+  if (!ui.narrow) heading = row.TakeTop(18);
+  DrawText(ui, heading, kNoteText, Heading(app));
   const std::string sentence = money.ready && !money.why_sentence.empty() ? money.why_sentence : OwnSentence(app);
   const TextStyle style{Face::kSansBold, kBody, kText};
   DrawParagraph(ui, row, style, sentence, std::max(1, static_cast<int>((row.h + 2) / LineHeight(style))));
