@@ -143,6 +143,7 @@ void TakePlan(AppState& app, const Json& event) {
   run.memory = GetText(provenance, "memory");
   run.prices = GetText(provenance, "prices");
   run.shape = GetText(provenance, "shape");
+  app.shown = app.sent;
   app.trace = trace::Trace();
   app.error.reset();
   app.selection.token = app.selection.link = -1;

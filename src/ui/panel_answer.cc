@@ -84,9 +84,9 @@ void TokenTip(const Ui& ui, const Token& token, size_t index) {
     const Candidate& candidate = token.top[i];
     Rect row = at.TakeTop(20);
     const float chance = static_cast<float>(std::exp(candidate.logprob));
-    Fill(tip, {row.x + 110, row.center_y() - 4, 80 * chance, 8},
+    Fill(tip, {row.x + 96, row.center_y() - 4, 64 * chance, 8},
          candidate.id == token.id ? kCompute : kIdle, 2);
-    DrawText(tip, {row.x, row.y, 104, row.h}, {Face::kMono, kNote, candidate.id == token.id ? kText : kSecondary},
+    DrawText(tip, {row.x, row.y, 90, row.h}, {Face::kMono, kNote, candidate.id == token.id ? kText : kSecondary},
              Visible(candidate.text));
     DrawText(tip, row, kSmallNumber, Format("%.1f %%  %.2f", 100 * std::exp(candidate.logprob), candidate.logprob),
              Align::kRight);

@@ -41,7 +41,7 @@ void DrawFigure(const Ui& ui, Rect row, const Sofar& sofar) {
   const std::string value = sofar.tokens > 0 ? Dollars(sofar.per_mtok()) : "$ -";
   const TextStyle big{Face::kMono, kBigFigure, kText};
   const float width = DrawText(ui, row, big, value);
-  const PriceRow* rent = FindPrice(app.catalog.hour_prices, app.sent.rent);
+  const PriceRow* rent = FindPrice(app.catalog.hour_prices, app.shown.rent);
   const PlanInfo& plan = app.run.timing;
   Explanation explanation{"Rent per million output tokens", "", "derived", "", "Rent is what a customer would pay, not what Amazon pays."};
   if (rent && sofar.tokens > 0) {
@@ -117,7 +117,7 @@ void DrawTable(const Ui& ui, Rect area, const Sofar& sofar) {
   AppState& app = ui.app;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   Rect rows{origin.x, origin.y, area.w - 8, 4000};
-  const PriceRow* list = FindPrice(app.catalog.token_prices, app.sent.list);
+  const PriceRow* list = FindPrice(app.catalog.token_prices, app.shown.list);
   if (app.run.timed && list) {
     const Rect row = rows.TakeTop(kRow);
     DrawRow(ui, row, ListName(*list), Dollars(list->output_usd), list->provenance, false);

@@ -21,22 +21,25 @@ std::string FormatWord(const std::string& format) {
   return format.find('e') == 0 ? "FP8" : format == "bf16" ? "BF16" : format == "fp16" ? "FP16" : "FP32";
 }
 
+// Before the first run, what would be run.
+const Form& Shown(const AppState& app) { return app.run.planned ? app.shown : app.form; }
+
 Piece Words(const AppState& app) {
   const std::string model = ShortLabel(
-      app.run.model_label.empty() ? LabelOf(app.catalog.models, app.form.model) : app.run.model_label);
-  return {"words", "Words", model + ", really computed in " + FormatWord(app.form.weights) + " here", kGood,
+      app.run.model_label.empty() ? LabelOf(app.catalog.models, Shown(app).model) : app.run.model_label);
+  return {"words", "Words", model + ", really computed in " + FormatWord(Shown(app).weights) + " here", kGood,
           {"Words", "", "", "", app.run.words}};
 }
 
 Piece TimeAndMemory(const AppState& app, bool narrow) {
   Piece piece{"time", narrow ? "Time, memory" : "Time and memory", "", kNetwork,
               {"Time and memory", app.run.time, "", app.run.shape, app.run.memory}};
-  if (!app.form.timed) {
+  if (!Shown(app).timed) {
     piece.words = "modelled: the toy itself, so small that fixed costs rule";
     return piece;
   }
-  piece.words = "modelled: " + ShortLabel(LabelOf(app.catalog.shapes, app.form.shape)) + " shape";
-  if (const ModelRow* row = FindModel(app.catalog, app.form.shape)) {
+  piece.words = "modelled: " + ShortLabel(LabelOf(app.catalog.shapes, Shown(app).shape)) + " shape";
+  if (const ModelRow* row = FindModel(app.catalog, Shown(app).shape)) {
     if (row->range_low_b > 0 && row->range_high_b > row->range_low_b) {
       piece.words += Format(", %s %g\u2013%g B", row->provenance.c_str(), row->range_low_b, row->range_high_b);
     } else if (!row->provenance.empty()) {
@@ -48,9 +51,9 @@ Piece TimeAndMemory(const AppState& app, bool narrow) {
 
 Piece Prices(const AppState& app) {
   Piece piece{"prices", "Prices", "", kCompute, {"Prices", "", "", "", app.run.prices}};
-  const PriceRow* list = FindPrice(app.catalog.token_prices, app.form.list);
-  const PriceRow* rent = FindPrice(app.catalog.hour_prices, app.form.rent);
-  const PriceRow* shown = app.form.timed && list ? list : rent;
+  const PriceRow* list = FindPrice(app.catalog.token_prices, Shown(app).list);
+  const PriceRow* rent = FindPrice(app.catalog.hour_prices, Shown(app).rent);
+  const PriceRow* shown = Shown(app).timed && list ? list : rent;
   if (shown) {
     piece.words = shown->provenance + " " + shown->date;
     piece.explanation.label = shown->provenance;

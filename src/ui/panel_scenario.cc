@@ -117,7 +117,7 @@ void ExecPlan(RowMaker& rows) {
   const std::string value = PlanText(shown) + (form.own_plan ? " (its own)" : "");
   if (ValueRow(ui, "exec plan", row, "Words' plan", value, DegreesRefused(ui.app, ""))) OpenPopup("exec plan");
   Ui popup = ui;
-  if (!BeginPopup(popup, "exec plan", row, 380, 286)) return;
+  if (!BeginPopup(popup, "exec plan", row, 380, 248)) return;
   Rect area = PopupArea();
   int mode = form.own_plan ? 0 : 1;
   constexpr std::array<const char*, 2> kModes{"the model's own plan", "chosen here"};
@@ -146,7 +146,7 @@ void TimedPlan(RowMaker& rows) {
     OpenPopup("timed plan");
   }
   Ui popup = ui;
-  if (!BeginPopup(popup, "timed plan", row, 380, 316)) return;
+  if (!BeginPopup(popup, "timed plan", row, 380, 252)) return;
   Rect area = PopupArea();
   Rect batch_row = area.TakeBottom(30);
   area.TakeBottom(8);

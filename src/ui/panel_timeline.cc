@@ -1,4 +1,5 @@
-// Engines, links and the critical path over simulated time, for the selected chip's rank class. Wheel
+// Engines and links over simulated time for the selected chip's rank class, and who owns the time of
+// the class that holds most of the critical path. Wheel
 // zooms to the pointer, a drag pans, a click or a drag on the ruler moves the playhead.
 #include <algorithm>
 #include <cmath>
@@ -32,7 +33,7 @@ constexpr RowSpec kRowSpecs[] = {
     {"In-chip", RowKind::kLink, 0, Hex(0xb89a50)},
     {"XY links", RowKind::kLink, 1, kNetwork},
     {"Z links", RowKind::kLink, 2, Hex(0xe0a83c)},
-    {"critical path", RowKind::kCritical, 0, kWaiting},
+    {"critical core", RowKind::kCritical, 0, kWaiting},
 };
 
 struct Scale {

@@ -313,7 +313,8 @@ struct AppState {
 
   Catalog catalog;
   Form form;
-  Form sent;             // the form as it was last run
+  Form sent;   // the form as it was last run
+  Form shown;  // the form that what is on the page belongs to: the last one that was not refused
   Run run;
   std::optional<ErrorInfo> error;
   trace::Trace trace;
