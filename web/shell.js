@@ -137,6 +137,8 @@ async function boot() {
   loading = false;
 }
 
+document.getElementById("alert").addEventListener("click", () => alarm(""));
+
 canvas.addEventListener("webglcontextlost", (event) => {
   event.preventDefault();
   showNotice("The graphics context was lost", "The browser took the page's WebGL2 context away.",

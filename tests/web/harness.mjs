@@ -110,6 +110,21 @@ export async function command(page, ...commands) {
   return snapshot(page);
 }
 
+/** Playheads at `count` times from `from` to `to` (shares of the run), read from the trace, not drawn. */
+export async function samplePlayheads(page, { from = 0, to = 1, count = 200 } = {}) {
+  const sample = (range) => {
+    const { end_ps } = window.novascope.snapshot();
+    return Array.from({ length: range.count }, (_, i) => {
+      const share = range.from + ((range.to - range.from) * i) / range.count;
+      window.novascope.command({ cmd: "seek", ps: Math.floor(end_ps * share) + 1 });
+      return window.novascope.snapshot().playhead;
+    });
+  };
+  const playheads = await page.evaluate(sample, { from, to, count });
+  await idle(page);
+  return playheads;
+}
+
 export function assertClean(page) {
   assert.deepEqual(page.problems, []);
 }

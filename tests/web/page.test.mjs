@@ -5,7 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { assertClean, cli, command, idle, launch, openPage, pixels, serve, snapshot } from "./harness.mjs";
+import {
+  assertClean, cli, command, idle, launch, openPage, pixels, samplePlayheads, serve, snapshot,
+} from "./harness.mjs";
 
 let site;
 let browser;
@@ -136,51 +138,38 @@ describe("page", () => {
     const page = await openPage(browser, site, { viewport: { width: 1440, height: 900 } });
     const start = await snapshot(page);
     const { busy, quiet } = await findBusyAndQuiet(page, start);
-    const link = busy.links_screen.find(({ link: id }) => {
-      return busy.playhead.busy_links.includes(id) && !quiet.playhead.busy_links.includes(id);
-    });
-    const other = busy.links_screen.find(({ link: id }) => !busy.playhead.busy_links.includes(id));
-    assert.ok(link, "one drawn link is busy at one time and idle at the other");
+    const link = start.links_screen.find(({ link: id }) => busy.busy_links.includes(id));
+    const other = start.links_screen.find(({ link: id }) => !busy.busy_links.includes(id));
     const colour = async (ps, where) => {
       await command(page, { cmd: "seek", ps });
       const image = await pixels(browser, await page.screenshot());
       return brightest(image, where);
     };
-    const lit = await colour(busy.playhead.at_ps, link);
-    const dark = await colour(quiet.playhead.at_ps, link);
+    const lit = await colour(busy.at_ps, link);
+    const dark = await colour(quiet.at_ps, link);
     assert.ok(distance(lit, dark) > 60, `busy ${lit}, idle ${dark}`);
     if (other) {
-      const beside = await colour(busy.playhead.at_ps, other);
+      const beside = await colour(busy.at_ps, other);
       assert.ok(distance(lit, beside) > 60, `busy ${lit}, idle at the same time ${beside}`);
     }
     await page.context().close();
   });
 });
 
-// Moves the playhead on in 400 steps until the page shows what is looked for; its snapshot.
-async function seekUntil(page, { end_ps }, from, wanted) {
-  for (let i = Math.round(400 * from); i < 400; ++i) {
-    const shown = await command(page, { cmd: "seek", ps: Math.floor((end_ps * i) / 400) + 1 });
-    if (wanted(shown)) return shown;
-  }
-  return assert.fail(`the run has no moment at which ${wanted}`);
-}
-
 // One time while the prompt is read, one with traffic and one with work among the tokens.
-async function chooseTimes(page, start) {
-  const traffic = await seekUntil(page, start, 0.3, ({ playhead }) => playhead.busy_links.length > 0);
-  const work = await seekUntil(page, start, 0.7, ({ playhead }) => playhead.active_chips.length > 0);
-  return [Math.floor((start.ttft_ms * 1e9) / 3), traffic.playhead.at_ps, work.playhead.at_ps];
+async function chooseTimes(page, { ttft_ms }) {
+  const playheads = await samplePlayheads(page, { from: 0.3, count: 400 });
+  const traffic = playheads.find(({ busy_links }) => busy_links.length > 0);
+  const work = playheads.findLast(({ active_chips }) => active_chips.length > 0);
+  return [Math.floor((ttft_ms * 1e9) / 3), traffic.at_ps, work.at_ps];
 }
 
-async function findBusyAndQuiet(page, start) {
-  const lit = ({ links_screen, playhead }) => {
-    const drawn = new Set(links_screen.map(({ link }) => link));
-    return playhead.busy_links.filter((link) => drawn.has(link)).length;
-  };
-  const busy = await seekUntil(page, start, 0.5, (shown) => lit(shown) > 0);
-  const quiet = await seekUntil(page, start, 0.5, (shown) => lit(shown) === 0);
-  return { busy, quiet };
+// Times at which some of the links on the screen are lit, and none.
+async function findBusyAndQuiet(page, { links_screen }) {
+  const drawn = new Set(links_screen.map(({ link }) => link));
+  const lit = ({ busy_links }) => busy_links.some((link) => drawn.has(link));
+  const playheads = await samplePlayheads(page, { from: 0.5, count: 400 });
+  return { busy: playheads.find(lit), quiet: playheads.find((playhead) => !lit(playhead)) };
 }
 
 // The pixel nearest to a link's middle third that stands out most from the background.
@@ -227,6 +216,19 @@ describe("bad input gets a visible sentence, and the page goes on", () => {
       await page.context().close();
     });
   }
+
+  test("on a phone, over the panels, until it is tapped", async () => {
+    const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, query: "?autorun=0" };
+    const page = await openPage(browser, site, phone);
+    const alert = page.locator("#alert");
+    await command(page, { cmd: "prompt", text: "" }, { cmd: "run" });
+    const { x, y, width, height } = await alert.boundingBox();
+    assert.ok(width > 300 && height > 30 && x >= 0 && y >= 0 && y + height < 844, `${width} x ${height}`);
+    await alert.tap();
+    assert.equal(await alert.textContent(), "");
+    assertClean(page);
+    await page.context().close();
+  });
 
   const bodies = [
     ["cut short", (bytes) => bytes.subarray(0, bytes.length >> 1)],

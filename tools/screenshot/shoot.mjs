@@ -3,15 +3,16 @@
 //   node tools/screenshot/shoot.mjs                the README's, assets/screenshot.png
 //   node tools/screenshot/shoot.mjs --gallery DIR  a set for review: sizes, pixel ratios, states
 //
-// Build the page first (./run --build-only).
+// Build the page first (./run --build-only). NOVASCOPE_BUILD names another build folder than build/.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { command, launch, openPage, serve, snapshot } from "../../tests/web/harness.mjs";
+import { command, launch, openPage, samplePlayheads, serve, snapshot } from "../../tests/web/harness.mjs";
 
 const README_IMAGE = fileURLToPath(new URL("../../assets/screenshot.png", import.meta.url));
 const README_LIMIT = 400_000;
+const README_SHOT = { name: "README", width: 1280, height: 800, busy: true };
 
 // Size, pixel ratio, and what has been done: commands after the opening run, or a query and no wait.
 const GALLERY = [
@@ -33,18 +34,14 @@ const GALLERY = [
     commands: [{ cmd: "prompt", text: "" }, { cmd: "run" }] },
 ];
 
-// Moves the playhead to the moment, among 200 of the last tokens, at which most drawn links are busy.
+// Moves the playhead to the moment, among the last tokens, at which most of the drawn links are busy.
 async function seekBusy(page) {
-  const { end_ps, links_screen } = await snapshot(page);
+  const { links_screen } = await snapshot(page);
   const drawn = new Set(links_screen.map(({ link }) => link));
-  let best = { ps: Math.floor(end_ps / 2), count: -1 };
-  for (let i = 0; i < 200; ++i) {
-    const ps = Math.floor(end_ps * (0.6 + (0.3 * i) / 200));
-    const { playhead } = await command(page, { cmd: "seek", ps });
-    const count = playhead.busy_links.filter((link) => drawn.has(link)).length;
-    if (count > best.count) best = { ps, count };
-  }
-  await command(page, { cmd: "seek", ps: best.ps });
+  const busy = ({ busy_links }) => busy_links.filter((link) => drawn.has(link)).length;
+  const playheads = await samplePlayheads(page, { from: 0.6, to: 0.9, count: 400 });
+  const best = playheads.reduce((a, b) => (busy(b) > busy(a) ? b : a));
+  await command(page, { cmd: "seek", ps: best.at_ps });
 }
 
 async function shoot(browser, site, shot) {
@@ -77,7 +74,7 @@ try {
       console.log(shot.name);
     }
   } else {
-    const image = await shoot(browser, site, GALLERY[0]);
+    const image = await shoot(browser, site, README_SHOT);
     if (image.length > README_LIMIT) {
       throw new Error(`the picture takes ${image.length} bytes, more than ${README_LIMIT}`);
     }
