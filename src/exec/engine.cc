@@ -9,6 +9,8 @@
 namespace novascope::exec {
 namespace {
 
+constexpr int kMaxPositions = 100'000;  // numerics::SinCos's range
+
 void BuildRope(Engine::State* state) {
   const model::ModelSpec& m = state->plan.model;
   const int half = m.head_dim / 2;
@@ -57,6 +59,11 @@ Result<Engine> Engine::Create(const plan::Plan& plan, const model::Weights& weig
   if (plan.options.batch != 1) {
     return Error{ErrorCode::kInput, "batch", std::to_string(plan.options.batch),
                  "The arithmetic runs one sequence at a time.", "Use batch 1 for the model itself."};
+  }
+  if (plan.max_positions() > kMaxPositions) {
+    return Error{ErrorCode::kTooLong, "context", std::to_string(plan.max_positions()),
+                 "Positions are rotated exactly up to " + std::to_string(kMaxPositions) + ".",
+                 "Lower max_position_embeddings in config.json to at most that."};
   }
   auto state = std::make_unique<State>();
   state->plan = plan;

@@ -2,9 +2,9 @@
 // rows at a time, so that scales do not depend on the plan; ranks then take their rows or columns.
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include "base/units.h"
 #include "exec/state.h"
 
 namespace novascope::exec {
@@ -24,9 +24,9 @@ struct Matrix {
   const uint8_t* Row(int64_t row) const { return codes.data() + row * k * bytes(); }
 };
 
-// Requantises row by row unless the file already has the format. FP8 rows get absmax / max_finite as
-// their scale; wider formats keep scale 1.
-Matrix Convert(const Tensor& tensor, FormatId format) {
+// Requantises row by row unless the file already has the format: FP8 rows get absmax / max_finite as
+// their scale, wider formats keep scale 1.
+Matrix Convert(const Tensor& tensor, FormatId format, const kernels::KernelSet& kernels) {
   Matrix m{.format = format, .n = tensor.shape[0], .k = tensor.shape[1], .codes = {}, .scale = {}};
   m.scale.assign(static_cast<size_t>(m.n), 1.0f);
   m.codes.resize(static_cast<size_t>(m.n * m.k * m.bytes()));
@@ -35,26 +35,12 @@ Matrix Convert(const Tensor& tensor, FormatId format) {
     if (!tensor.scale.empty()) std::copy(tensor.scale.begin(), tensor.scale.end(), m.scale.begin());
     return m;
   }
-  const bool scaled = numerics::Get(format).bits == 8;
+  const auto k = static_cast<int>(m.k);
   std::vector<float> row(static_cast<size_t>(m.k));
   for (int64_t r = 0; r < m.n; ++r) {
     Weights::DequantizeRow(tensor, r, row.data());
-    float inverse = 1.0f;
-    if (scaled) {
-      float absmax = 0.0f;
-      for (const float x : row) absmax = std::max(absmax, std::fabs(x));
-      if (absmax > 0.0f && std::isfinite(absmax)) {
-        m.scale[static_cast<size_t>(r)] =
-            absmax / static_cast<float>(numerics::Get(format).max_finite);
-        inverse = 1.0f / m.scale[static_cast<size_t>(r)];
-      }
-    }
-    uint8_t* out = m.codes.data() + r * m.k * m.bytes();
-    for (int64_t i = 0; i < m.k; ++i) {
-      const float x = row[static_cast<size_t>(i)] * inverse;
-      const uint32_t code = numerics::Encode(format, x, numerics::Overflow::kSaturate);
-      std::memcpy(out + i * m.bytes(), &code, static_cast<size_t>(m.bytes()));
-    }
+    kernels.quantize(format, row.data(), 1, k, k, m.codes.data() + r * m.k * m.bytes(),
+                     &m.scale[static_cast<size_t>(r)]);
   }
   return m;
 }
@@ -141,7 +127,7 @@ void PlaceAttention(Engine::State* state, const Role& role, const Weights& weigh
   const FormatId format = plan.options.formats.weights;
   const std::string prefix =
       "model.layers." + std::to_string(role.first_layer + layer) + ".";
-  const auto matrix = [&](const char* name) { return Convert(*weights.Find(prefix + name), format); };
+  const auto matrix = [&](const char* name) { return Convert(*weights.Find(prefix + name), format, *state->kernels); };
   const Matrix q = matrix("self_attn.q_proj.weight"), k = matrix("self_attn.k_proj.weight"),
                v = matrix("self_attn.v_proj.weight"), o = matrix("self_attn.o_proj.weight");
   // q, k and v rows side by side, as one matrix.
@@ -172,7 +158,7 @@ void PlaceFeedForward(Engine::State* state, const Role& role, const Weights& wei
   const FormatId format = plan.options.formats.weights;
   const std::string prefix =
       "model.layers." + std::to_string(role.first_layer + layer) + ".";
-  const auto matrix = [&](const char* name) { return Convert(*weights.Find(prefix + name), format); };
+  const auto matrix = [&](const char* name) { return Convert(*weights.Find(prefix + name), format, *state->kernels); };
   Matrix up = matrix("mlp.gate_proj.weight");
   const Matrix right = matrix("mlp.up_proj.weight"), down = matrix("mlp.down_proj.weight");
   up.codes.insert(up.codes.end(), right.codes.begin(), right.codes.end());
@@ -192,7 +178,7 @@ void PlaceEnds(Engine::State* state, const Role& role, const Weights& weights) {
   const plan::Plan& plan = state->plan;
   const FormatId format = plan.options.formats.weights;
   if (role.stage == 0) {
-    const Matrix embed = Convert(*weights.Find("model.embed_tokens.weight"), format);
+    const Matrix embed = Convert(*weights.Find("model.embed_tokens.weight"), format, *state->kernels);
     const int64_t columns = plan.model.hidden / plan.options.tp;
     for (int tp = 0; tp < plan.options.tp; ++tp) {
       Shard(state, role, tp, "embed.weight", 0).Rows(embed, tp * columns, columns);
@@ -201,7 +187,7 @@ void PlaceEnds(Engine::State* state, const Role& role, const Weights& weights) {
   if (role.stage == plan.options.pp - 1) {
     const Tensor* head = weights.Find(plan.model.tied_embeddings ? "model.embed_tokens.weight"
                                                                  : "lm_head.weight");
-    const Matrix matrix = Convert(*head, format);
+    const Matrix matrix = Convert(*head, format, *state->kernels);
     const int64_t rows = plan.model.vocab / plan.options.tp;
     for (int tp = 0; tp < plan.options.tp; ++tp) {
       Shard(state, role, tp, "final.norm", 0).Vector(*weights.Find("model.norm.weight"));
@@ -210,8 +196,12 @@ void PlaceEnds(Engine::State* state, const Role& role, const Weights& weights) {
   }
 }
 
+// What the simulated machine may take of the real one: a browser tab's share of a 32-bit address
+// space, and the same natively, so that a model that runs anywhere runs everywhere.
+constexpr uint64_t kHostBytes = 1536 * kMiB;
+
 // Arenas big enough for a prefill chunk and for decode, ranks of a chip side by side.
-void Allocate(Engine::State* state) {
+Status Allocate(Engine::State* state) {
   const plan::Plan& plan = state->plan;
   const plan::Program programs[] = {
       BuildProgram(plan, {.kind = plan::StepKind::kPrefill, .rows = plan.options.prefill_rows,
@@ -237,6 +227,19 @@ void Allocate(Engine::State* state) {
     base[static_cast<size_t>(r)] = chip_bytes[chip];
     chip_bytes[chip] += state->hbm_capacity[static_cast<size_t>(r / plan.options.tp)];
   }
+  uint64_t total = 0;
+  for (const uint64_t bytes : chip_bytes) total += bytes;
+  for (const uint64_t bytes : state->sbuf_capacity) {
+    total += bytes * static_cast<uint64_t>(plan.options.tp);
+  }
+  total += static_cast<uint64_t>(plan.max_positions()) * static_cast<uint64_t>(plan.model.head_dim) * 4;
+  if (total > kHostBytes) {
+    return Error{ErrorCode::kOutOfMemory, "context", std::to_string(plan.max_positions()),
+                 "The simulated chips would take " + std::to_string(total / kMiB) +
+                     " MiB of this computer's memory; " + std::to_string(kHostBytes / kMiB) +
+                     " MiB are set aside for them.",
+                 "Use a model with a shorter context, or a smaller prefill chunk."};
+  }
   state->chips.resize(static_cast<size_t>(chips));
   for (int c = 0; c < chips; ++c) {
     state->chips[static_cast<size_t>(c)].assign(chip_bytes[static_cast<size_t>(c)], 0);
@@ -249,6 +252,7 @@ void Allocate(Engine::State* state) {
     auto& chip = state->chips[static_cast<size_t>(plan.ranks[static_cast<size_t>(r)].chip)];
     state->ranks[static_cast<size_t>(r)] = {chip.data() + base[static_cast<size_t>(r)], sbuf.data()};
   }
+  return Ok{};
 }
 
 }  // namespace
@@ -257,7 +261,7 @@ Status PlaceWeights(const Weights& weights, Engine::State* state) {
   if (Status status = model::CheckWeights(state->plan.model, weights, "the weights"); !status.ok()) {
     return status;
   }
-  Allocate(state);
+  if (Status status = Allocate(state); !status.ok()) return status;
   for (const Role& role : state->layout.roles) {
     for (int layer = 0; layer < state->plan.layers_per_stage(); ++layer) {
       PlaceAttention(state, role, weights, layer);

@@ -1,5 +1,5 @@
-// Where every byte of a plan lies: read off the Programs' own tensor declarations, so the map and what
-// exec allocates cannot differ.
+// Where every byte of a plan lies: read off the Programs' own tensor declarations, the ones exec places
+// by; scratch and buffers count as the larger of what prefill and decode declare.
 
 #include <algorithm>
 #include <cstdio>

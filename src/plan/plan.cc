@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace novascope::plan {
 namespace {
@@ -161,11 +162,14 @@ Result<Plan> MakePlan(const model::ModelSpec& model, const hw::System& system,
 
 PlanOptions DefaultPlan(const model::ModelSpec& model, const hw::System& system) {
   PlanOptions options;
-  const int all = system.chips() * 4;
-  const int instance = system.torus_x * system.torus_y * 4;
+  const Result<const hw::Chip*> chip = hw::FindChip(system.chip, "system");
+  assert(chip.ok());
+  const int cores = chip.value()->physical_cores.value / options.lnc;
+  const int all = system.chips() * cores;
+  const int instance = system.torus_x * system.torus_y * cores;
   if (model.runnable && model.id != "scope-micro") return options;  // a foreign model: one core
   options.tp = instance;
-  while (options.tp > 1 && !TpProblem(model, options.tp, 4).empty()) options.tp /= 2;
+  while (options.tp > 1 && !TpProblem(model, options.tp, cores).empty()) options.tp /= 2;
   const int replicas = all / options.tp;
   if (model.id == "scope-micro") {
     options.pp = replicas;

@@ -4,8 +4,9 @@
 //   {"v":1, "model":"scope-micro", "system":"trn2-ultraserver",
 //    "plan":{"tp":64,"pp":4,"dp":1,"lnc":2},            tp and pp both absent: the model's own plan
 //    "formats":{"weights":"e4m3","activations":"e4m3","kv":"e4m3"},
-//    "timing":{"shape":"nova-micro-like","tp":64,"pp":1,"dp":4,"batch":32},   absent: time the
-//    model itself "collective":"auto"|"mesh"|"ring", "reduce":"order-free"|"f32-in-order",
+//    "timing":{"shape":"nova-micro-like","tp":64,"pp":1,"dp":4,"batch":32},
+//                                                       absent: time the model itself
+//    "collective":"auto"|"mesh"|"ring", "reduce":"order-free"|"f32-in-order",
 //    "prompt":"...", "chat":true, "system_prompt":"", "stop":["..."], "max_tokens":64,
 //    "temperature":0, "top_p":1, "top_k":0, "seed":1, "prefill_chunk":128,
 //    "rent":"trn2-capacity-block", "list":"nova-micro", "kernels":""}

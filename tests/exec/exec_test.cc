@@ -105,46 +105,53 @@ TEST_CASE("a NaN in one chip's shard reaches the logits", "[exec]") {
 TEST_CASE("a dropped, doubled or swapped message is refused, whichever it is", "[exec]") {
   const model::ModelSpec spec = testing::SmallSpec();
   const model::Weights weights = testing::RandomWeights(spec, 2);
-  const std::vector<int32_t> tokens = RandomTokens(5, spec.vocab, 3);
+  const std::vector<int32_t> tokens = RandomTokens(3, spec.vocab, 3);
   for (const auto choice : {plan::CollectiveChoice::kAuto, plan::CollectiveChoice::kRing}) {
-    plan::PlanOptions o = Options(16, 4);
+    plan::PlanOptions o = Options(8, 2);
     o.collective = choice;
     Machine machine(spec, weights, o);
     const uint64_t want = Hash(machine.Run(tokens, 128));
     const int64_t messages = machine.engine->messages();
-    REQUIRE(messages > 1000);
+    REQUIRE(messages > 500);
     for (const auto kind : {exec::Tamper::Kind::kDrop, exec::Tamper::Kind::kDuplicate,
                             exec::Tamper::Kind::kSwap}) {
-      for (int64_t i = 0; i < messages; i += 1 + messages / 97) {
+      int64_t refused = 0;
+      for (int64_t i = 0; i < messages; ++i) {
         machine.engine->set_tamper({kind, i, false});
-        CAPTURE(static_cast<int>(kind), i);
-        CHECK(machine.Run(tokens, 128).empty());
-        CHECK(!machine.engine->status().ok());
+        refused += machine.Run(tokens, 128).empty() && !machine.engine->status().ok() ? 1 : 0;
       }
+      CAPTURE(static_cast<int>(kind));
+      CHECK(refused == messages);
     }
     machine.engine->set_tamper({});
     CHECK(Hash(machine.Run(tokens, 128)) == want);
   }
 }
 
-TEST_CASE("unchecked, a lost message changes the logits", "[exec]") {
+TEST_CASE("unchecked, damage goes on into the logits", "[exec]") {
   const model::ModelSpec spec = testing::SmallSpec();
   const model::Weights weights = testing::RandomWeights(spec, 2);
   const std::vector<int32_t> tokens = RandomTokens(5, spec.vocab, 3);
-  Machine machine(spec, weights, Options(16, 1));
+  plan::PlanOptions o = Options(16, 1);
+  o.collective = plan::CollectiveChoice::kRing;
+  Machine machine(spec, weights, o);
   const uint64_t want = Hash(machine.Run(tokens, 128));
   const int64_t messages = machine.engine->messages();
-  int changed = 0, tried = 0;
-  for (int64_t i = 0; i < messages; i += 1 + messages / 61, ++tried) {
-    machine.engine->set_tamper({exec::Tamper::Kind::kDrop, i, true});
-    const std::vector<float> logits = machine.Run(tokens, 128);
-    changed += HashBytes(logits.data(), logits.size() * 4) != want ? 1 : 0;
+  for (const auto kind : {exec::Tamper::Kind::kDrop, exec::Tamper::Kind::kDuplicate,
+                          exec::Tamper::Kind::kSwap}) {
+    int changed = 0, tried = 0;
+    for (int64_t i = 0; i < messages; i += 1 + messages / 61, ++tried) {
+      machine.engine->set_tamper({kind, i, true});
+      const std::vector<float> logits = machine.Run(tokens, 128);
+      changed += HashBytes(logits.data(), logits.size() * 4) != want ? 1 : 0;
+    }
+    CAPTURE(static_cast<int>(kind), changed, tried);
+    // Not all: a copy that comes twice changes nothing, nor does one that a buffer holds already.
+    CHECK(changed * 10 > tried * (kind == exec::Tamper::Kind::kDuplicate ? 2 : 5));
   }
-  // Not all: the logits' rows to other ranks than 0, and data that equals what a buffer still held.
-  CHECK(changed * 10 >= tried * 7);
 }
 
-TEST_CASE("in-order FP32 sums differ in the last bits only", "[exec]") {
+TEST_CASE("in-order FP32 sums differ, and only in the last bits", "[exec]") {
   const model::ModelSpec spec = testing::SmallSpec();
   const model::Weights weights = testing::RandomWeights(spec, 2);
   const std::vector<int32_t> tokens = RandomTokens(30, spec.vocab, 8);
@@ -160,7 +167,39 @@ TEST_CASE("in-order FP32 sums differ in the last bits only", "[exec]") {
     worst = std::max<double>(worst, std::fabs(exact[i] - ring[i]));
     largest = std::max<double>(largest, std::fabs(exact[i]));
   }
-  CHECK(worst < 0.05 * largest);
+  CAPTURE(worst, largest);
+  CHECK(worst > 0);
+  CHECK(worst < 0.01 * largest);  // a BF16 step of the residual stream is 0.4 to 0.8 %
+}
+
+TEST_CASE("rows too small for a scale become zeros, not NaN", "[exec]") {
+  const model::ModelSpec spec = testing::SmallSpec();
+  std::vector<uint8_t> file = testing::RandomSafetensors(spec, 4);
+  Result<model::Weights> weights = model::Weights::FromSafetensors(file, "random");
+  // Shrink one row's scale until its values are FP32 subnormals.
+  const model::Tensor& up = *weights.value().Find("model.layers.1.mlp.up_proj.weight");
+  const_cast<float&>(up.scale[3]) = 1e-42f;
+  plan::PlanOptions o = Options(4, 1);
+  o.formats.weights = plan::FormatId::kE5M2;
+  Hash(Machine(spec, weights.value(), o).Run(RandomTokens(5, spec.vocab, 1), 128));
+}
+
+TEST_CASE("a machine too big for this computer is refused with a sentence", "[exec]") {
+  model::ModelSpec spec = testing::SmallSpec();
+  const model::Weights weights = testing::RandomWeights(spec, 4);
+  const hw::System& system = *hw::FindSystem("trn2-ultraserver", "system").value();
+  const hw::Topology topology = hw::BuildTopology(system);
+  for (const auto& [context, tp] : {std::pair{1 << 24, 8}, {100'001, 1}, {1 << 20, 64}}) {
+    spec.context = context;
+    Result<plan::Plan> plan = plan::MakePlan(spec, system, Options(tp, 1));
+    REQUIRE(plan.ok());
+    const Result<exec::Engine> engine = exec::Engine::Create(
+        plan.value(), weights, topology, &kernels::KernelSets().front());
+    CAPTURE(context);
+    REQUIRE_FALSE(engine.ok());
+    CHECK(engine.error().field == "context");
+    CHECK_FALSE(engine.error().fix.empty());
+  }
 }
 
 TEST_CASE("every byte of weights that the plan counts is placed", "[exec][plan]") {

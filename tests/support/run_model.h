@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
+#include "base/rng.h"
 #include "exec/engine.h"
 #include "plan/program.h"
 
