@@ -220,6 +220,19 @@ std::string UsdNote(const Setup& setup) {
          "Nova-Micro-like shape to compare.";
 }
 
+namespace {
+
+// Bytes that all cores' DMA queues moved in and out of HBM, over the whole run.
+uint64_t HbmMoved(const trace::Trace& trace) {
+  uint64_t bytes = 0;
+  for (const trace::Step& step : trace.steps()) {
+    bytes += trace.templates()[static_cast<size_t>(step.step_template)].hbm_bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
+
 Json ResultJson(const Run& run) {
   const Setup& setup = run.setup();
   const auto& tokens = run.tokens();
@@ -255,6 +268,8 @@ Json ResultJson(const Run& run) {
           {"throughput_tokens_per_s", std::move(throughput)},
           {"tokens", TokensJson(run)},
           {"links", LinksJson(run)},
+          {"hbm_moved_bytes", HbmMoved(run.trace())},
+          {"chip_seconds", setup.chips() * static_cast<double>(run.prefill_ps() + run.decode_ps()) / 1e12},
           {"hbm", HbmJson(setup.memory)},
           {"usd",
            {{"list", cost::ToDecimal(cost::ListCost(*setup.list, prompt_tokens, count))},

@@ -418,7 +418,8 @@ TEST_CASE("the result's keys and their order are stable", "[session]") {
   CHECK(keys(r) ==
         "schema model plan timing format formats seed text stop_reason prompt_tokens output_tokens "
         "ttft_ms "
-        "tpot_ms tokens_per_s throughput_tokens_per_s tokens links hbm usd usd_note usd_per_mtok "
+        "tpot_ms tokens_per_s throughput_tokens_per_s tokens links hbm_moved_bytes "
+        "chip_seconds hbm usd usd_note usd_per_mtok "
         "provenance "
         "notes");
   CHECK(r["schema"] == "novascope.generate/1");
