@@ -63,7 +63,7 @@ std::span<const System> Systems();
 Result<const Chip*> FindChip(std::string_view id, std::string_view field);
 Result<const System*> FindSystem(std::string_view id, std::string_view field);
 
-// Walks every Sourced number of every row: name, value as text, label, source, date, note.
+// Walks every Sourced number of every row: name, value, label, source, date, note.
 struct SourceRow {
   std::string_view row, name;
   double value;

@@ -8,12 +8,17 @@ namespace {
 using plan::DType;
 using plan::OpKind;
 
+// Published: "nki.isa API reference, SDK 2.26.1", AWS Neuron documentation, read 2026-12-01: one element
+// per partition and cycle over 128 partitions, never less than 64 cycles an instruction; FP32 matmuls
+// take four times as long.
 constexpr int64_t kLanes = 128;
 constexpr int64_t kMinCycles = 64;
+constexpr uint64_t kFp32Passes = 4;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Both engines pass over the elements of an op this often. Vector: a tensor_scalar, reduce, copy or
+// Derived from the same reference's cost table. Both engines pass over the elements of an op this
+// often. Vector: a tensor_scalar, reduce, copy or
 // cast costs one pass, a tensor_tensor on FP32 two; Scalar: an activation one, scale and
 // accumulation free.
 struct ElementRow {
@@ -63,7 +68,8 @@ Work MatmulWork(const plan::Plan& plan, const plan::Role& role, const plan::Op& 
   work.fp8 = IsFp8(codes) && IsFp8(weights);
   const int64_t k_tile = chip.pe_rows.value * (work.fp8 ? chip.fp8_rows_per_cycle.value : 1);
   const bool fp32 = codes == DType::kFP32 || weights == DType::kFP32;
-  work.tensor_cycles = SplitMatmulCycles(chip, op.n, op.k, op.m, k_tile, cores) * (fp32 ? 4 : 1);
+  work.tensor_cycles =
+      SplitMatmulCycles(chip, op.n, op.k, op.m, k_tile, cores) * (fp32 ? kFp32Passes : 1);
   // Out of PSUM through the Vector engine; scales of the weights and of the tokens are one pass
   // each.
   const int64_t tiles = CeilDiv(CeilDiv(op.n, cores), chip.pe_columns.value);
