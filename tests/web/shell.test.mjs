@@ -27,6 +27,7 @@ describe("shell", () => {
     assert.match(await page.locator("footer").innerText(), /not affiliated with or endorsed by Amazon/);
     assert.equal(await page.locator("#loading").isVisible(), false);
     assert.equal(await page.locator("#notice").isVisible(), false);
+    assert.equal(await page.locator(".hint").isVisible(), false);
     await page.context().close();
   });
 
@@ -149,6 +150,16 @@ describe("what is missing is said in plain words", () => {
   test("JavaScript", async () => {
     const page = await openPage(browser, site, { wait: false, javaScriptEnabled: false });
     assert.match(await page.locator("#loading").innerText(), /needs JavaScript/);
+    await page.context().close();
+  });
+
+  test("a way to load scripts at all, as for a file opened from disk", async () => {
+    const page = await openPage(browser, site, {
+      wait: false,
+      prepare: (one) => one.context().route("**/shell.js", (route) => route.abort()),
+    });
+    await page.locator(".hint").waitFor({ state: "visible", timeout: 20_000 });
+    assert.match(await page.locator(".hint").innerText(), /web server/);
     await page.context().close();
   });
 
