@@ -146,6 +146,12 @@ void DrawTokens(Ui& ui, const Rect& area) {
     const Press press = Hit(ui, "token", box);
     ImGui::PopID();
     if (press.hovered) hovered = static_cast<int>(i);
+    if (!app.playback.live && token.step == at_step && app.answer.shown_step != at_step) {
+      app.answer.shown_step = at_step;
+      const float top = origin.y + y;
+      const ImVec2 low = ui.draw->GetClipRectMin(), high = ui.draw->GetClipRectMax();
+      if (top < low.y || top + kTokenLine > high.y) ImGui::SetScrollFromPosY(top - ImGui::GetWindowPos().y, 0.5f);
+    }
     if (press.clicked) SelectToken(app, static_cast<int>(i));
     x += width;
     if (breaks) {
@@ -160,6 +166,7 @@ void DrawTokens(Ui& ui, const Rect& area) {
     app.answer.shown_tokens = app.run.tokens.size();
     if (app.playback.live) ImGui::SetScrollHereY(1.0f);
   }
+  if (app.playback.live) app.answer.shown_step = -1;
 }
 
 void DrawEmpty(const Ui& ui, const Rect& area) {

@@ -1,6 +1,6 @@
 // Engines and links over simulated time for the selected chip's rank class, and who owns the time of
-// the class that holds most of the critical path. Wheel
-// zooms to the pointer, a drag pans, a click or a drag on the ruler moves the playhead.
+// the class that holds most of the critical path. Wheel zooms to the pointer, a drag pans, a click or a
+// drag on the ruler moves the playhead.
 #include <algorithm>
 #include <cmath>
 

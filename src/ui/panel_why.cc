@@ -81,7 +81,11 @@ void DrawWhy(Ui& ui, Rect rect) {
   }
   if (!ui.narrow) heading = row.TakeTop(18);
   DrawText(ui, heading, kNoteText, Heading(app));
-  const std::string sentence = money.ready && !money.why_sentence.empty() ? money.why_sentence : OwnSentence(app);
+  // The core's sentence is about decode steps.
+  const int step = StepIndexAt(app, app.playback.at_ps);
+  const bool decode = step >= 0 && app.run.steps[static_cast<size_t>(step)].kind == trace::StepKind::kDecode;
+  const bool told = decode && money.ready && !money.why_sentence.empty();
+  const std::string sentence = told ? money.why_sentence : OwnSentence(app);
   const TextStyle style{Face::kSansBold, kBody, kText};
   DrawParagraph(ui, row, style, sentence, std::max(1, static_cast<int>((row.h + 2) / LineHeight(style))));
   Explain(ui, "why", rect, sentence, {.title = Heading(app), .formula = sentence, .label = "derived",

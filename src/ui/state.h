@@ -271,6 +271,7 @@ struct HbmState {
 
 struct AnswerState {
   size_t shown_tokens = 0;  // to scroll down when more arrive
+  int shown_step = -1;      // to scroll to the playhead's token when it moves
 };
 
 struct PopupState {
