@@ -249,7 +249,7 @@ int Generate(const Options& options, const char* program) {
     if (!written.ok()) return Fail(written.error(), options.json);
   }
   Json result = client.last("done")["result"];
-  Json money = client.last("money");
+  Json money = options.money ? client.last("money") : Json(nullptr);
   if (!options.json) {
     PrintSummary(result, money);
     if (options.wall) {
@@ -327,6 +327,10 @@ Error FromParser(const CLI::ParseError& error) {
     std::replace(field.begin(), field.end(), '-', '_');
   }
   std::string sentence = Excerpt(text, 200);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const bool missing = text.find("missing") != std::string::npos;
+    sentence = missing ? "The flag needs a value." : "The flag is given more than once.";
+  }
   if (!sentence.empty() && sentence.back() != '.') sentence += ".";
   return BadInput(Excerpt(field), "", std::move(sentence),
                   "See novascope --help and novascope generate --help.");

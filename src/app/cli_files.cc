@@ -6,6 +6,7 @@
 
 #ifdef __EMSCRIPTEN__
 #include <emscripten/em_js.h>
+#include <emscripten/em_macros.h>
 #endif
 
 #include "base/utf8.h"
@@ -44,15 +45,14 @@ namespace {
 
 #ifdef __EMSCRIPTEN__
 // The environment of node itself; Emscripten's own is made up.
-EM_JS(char*, NodeEnvironment, (const char* name), {
-  const value = process.env[UTF8ToString(name)];
-  return value == null ? 0 : stringToNewUTF8(value);
+EM_JS_DEPS(novascope_environment, "$UTF8ToString,$stringToUTF8");
+EM_JS(void, NodeEnvironment, (const char* name, char* value, int size), {
+  stringToUTF8(process.env[UTF8ToString(name)] || "", value, size);
 });
 std::string Environment(const char* name) {
-  char* value = NodeEnvironment(name);
-  const std::string text = value == nullptr ? "" : value;
-  std::free(value);
-  return text;
+  char value[4096] = "";
+  NodeEnvironment(name, value, sizeof value);
+  return value;
 }
 #else
 std::string Environment(const char* name) {

@@ -19,48 +19,48 @@ enum class Kind : uint8_t { kText, kWhole, kNumber, kSwitch };
 // A flag that sets one key of the scenario.
 struct Flag {
   const char* name;
-  const char* pointer;  // JSON pointer into the scenario
+  const char* group;  // the scenario's object that holds the key; "": the scenario itself
+  const char* key;
   Kind kind;
   const char* help;
 };
 constexpr Flag kFlags[] = {
-    {"--prompt", "/prompt", Kind::kText, "text to continue, or the user's turn with --chat"},
-    {"--chat", "/chat", Kind::kSwitch, "wrap the prompt as a user's turn"},
-    {"--system-prompt", "/system_prompt", Kind::kText, "the system turn, with --chat"},
-    {"--max-tokens", "/max_tokens", Kind::kWhole, "most tokens to write (64)"},
-    {"--temperature", "/temperature", Kind::kNumber, "0 is greedy (0)"},
-    {"--top-p", "/top_p", Kind::kNumber, "smallest set of tokens with this chance (1)"},
-    {"--top-k", "/top_k", Kind::kWhole, "likeliest tokens to choose from, 0 is all (0)"},
-    {"--seed", "/seed", Kind::kWhole, "of the sampler (0)"},
-    {"--model", "/model", Kind::kText, "model that writes the words (scope-micro)"},
-    {"--system", "/system", Kind::kText, "machine (trn2-ultraserver)"},
-    {"--tp", "/plan/tp", Kind::kWhole, "tensor-parallel degree, in logical NeuronCores"},
-    {"--pp", "/plan/pp", Kind::kWhole, "pipeline-parallel degree"},
-    {"--dp", "/plan/dp", Kind::kWhole, "data-parallel replicas (1)"},
-    {"--lnc", "/plan/lnc", Kind::kWhole, "physical cores per logical core, 1 or 2 (2)"},
-    {"--weights", "/formats/weights", Kind::kText, "number format of the weights (e4m3)"},
-    {"--activations", "/formats/activations", Kind::kText, "number format of activations (e4m3)"},
-    {"--kv", "/formats/kv", Kind::kText,
+    {"--prompt", "", "prompt", Kind::kText, "text to continue, or the user's turn with --chat"},
+    {"--chat", "", "chat", Kind::kSwitch, "wrap the prompt as a user's turn"},
+    {"--system-prompt", "", "system_prompt", Kind::kText, "the system turn, with --chat"},
+    {"--max-tokens", "", "max_tokens", Kind::kWhole, "most tokens to write (64)"},
+    {"--temperature", "", "temperature", Kind::kNumber, "0 is greedy (0)"},
+    {"--top-p", "", "top_p", Kind::kNumber, "smallest set of tokens with this chance (1)"},
+    {"--top-k", "", "top_k", Kind::kWhole, "likeliest tokens to choose from, 0 is all (0)"},
+    {"--seed", "", "seed", Kind::kWhole, "of the sampler (0)"},
+    {"--model", "", "model", Kind::kText, "model that writes the words (scope-micro)"},
+    {"--system", "", "system", Kind::kText, "machine (trn2-ultraserver)"},
+    {"--tp", "plan", "tp", Kind::kWhole, "tensor-parallel degree, in logical NeuronCores"},
+    {"--pp", "plan", "pp", Kind::kWhole, "pipeline-parallel degree"},
+    {"--dp", "plan", "dp", Kind::kWhole, "data-parallel replicas (1)"},
+    {"--lnc", "plan", "lnc", Kind::kWhole, "physical cores per logical core, 1 or 2 (2)"},
+    {"--weights", "formats", "weights", Kind::kText, "number format of the weights (e4m3)"},
+    {"--activations", "formats", "activations", Kind::kText, "number format of activations (e4m3)"},
+    {"--kv", "formats", "kv", Kind::kText,
      "number format of the KV cache (the activations' if 8-bit, else bf16)"},
-    {"--collective", "/collective", Kind::kText, "auto, mesh or ring (auto)"},
-    {"--reduce", "/reduce", Kind::kText, "order-free or f32-in-order (order-free)"},
-    {"--kernels", "/kernels", Kind::kText, "kernel row (the fastest)"},
-    {"--prefill-chunk", "/prefill_chunk", Kind::kWhole, "prompt positions per prefill step (128)"},
-    {"--timing-shape", "/timing/shape", Kind::kText, "model whose time is simulated instead"},
-    {"--timing-tp", "/timing/tp", Kind::kWhole, "its tensor-parallel degree (64)"},
-    {"--timing-pp", "/timing/pp", Kind::kWhole, "its pipeline-parallel degree (1)"},
-    {"--timing-dp", "/timing/dp", Kind::kWhole, "its replicas (4)"},
-    {"--timing-lnc", "/timing/lnc", Kind::kWhole, "its physical cores per logical core (2)"},
-    {"--timing-batch", "/timing/batch", Kind::kWhole, "its sequences per replica (32)"},
-    {"--rent", "/rent", Kind::kText, "hourly price of the chips (trn2-capacity-block)"},
-    {"--list", "/list", Kind::kText, "token price to compare with (nova-micro)"},
+    {"--collective", "", "collective", Kind::kText, "auto, mesh or ring (auto)"},
+    {"--reduce", "", "reduce", Kind::kText, "order-free or f32-in-order (order-free)"},
+    {"--kernels", "", "kernels", Kind::kText, "kernel row (the fastest)"},
+    {"--prefill-chunk", "", "prefill_chunk", Kind::kWhole,
+     "prompt positions per prefill step (128)"},
+    {"--timing-shape", "timing", "shape", Kind::kText, "model whose time is simulated instead"},
+    {"--timing-tp", "timing", "tp", Kind::kWhole, "its tensor-parallel degree (64)"},
+    {"--timing-pp", "timing", "pp", Kind::kWhole, "its pipeline-parallel degree (1)"},
+    {"--timing-dp", "timing", "dp", Kind::kWhole, "its replicas (4)"},
+    {"--timing-lnc", "timing", "lnc", Kind::kWhole, "its physical cores per logical core (2)"},
+    {"--timing-batch", "timing", "batch", Kind::kWhole, "its sequences per replica (32)"},
+    {"--rent", "", "rent", Kind::kText, "hourly price of the chips (trn2-capacity-block)"},
+    {"--list", "", "list", Kind::kText, "token price to compare with (nova-micro)"},
 };
 
-// "/timing/tp" is "timing.tp" in errors, "/plan/tp" is "tp", as the session says it.
+// As the session names it in errors: "timing.tp", but "tp".
 std::string FieldOf(const Flag& flag) {
-  const std::string_view pointer = flag.pointer;
-  const std::string last(pointer.substr(pointer.rfind('/') + 1));
-  return pointer.starts_with("/timing/") ? "timing." + last : last;
+  return std::string_view(flag.group) == "timing" ? std::string("timing.") + flag.key : flag.key;
 }
 
 Result<Json> ValueOf(const Flag& flag, const std::string& text) {
@@ -131,7 +131,8 @@ Result<Json> ScenarioOf(const Options& options) {
     Result<Json> value =
         flag.kind == Kind::kSwitch ? Json(true) : ValueOf(flag, *options.values[i]);
     if (!value.ok()) return value;
-    scenario[Json::json_pointer(flag.pointer)] = std::move(value.value());
+    Json& object = *flag.group == '\0' ? scenario : scenario[flag.group];
+    object[flag.key] = std::move(value.value());
   }
   if (!options.stops.empty()) scenario["stop"] = options.stops;
   return scenario;
