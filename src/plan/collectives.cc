@@ -24,9 +24,11 @@ constexpr Algorithm kAlgorithms[] = {
     {"collect", "Gather", CollectiveOp::kGather, "Every rank sends its part to rank 0.", BuildCollect},
 };
 
-// Bytes up to which the mesh is used. Published: "Intra-node Collective Communications with AWS Neuron",
-// AWS Neuron documentation, read 2026-12-01: mesh below 1 MB.
-constexpr uint64_t kMeshLimit = 1'000'000;
+// Where the hardware changes its algorithm. Published: "Intra-node Collective Communications with AWS
+// Neuron", AWS Neuron documentation, read 2026-12-01: mesh below 1 MB, recursive doubling and halving to
+// 56 MB, rings above. The two-step mesh, as short in steps, stands in for recursive doubling.
+constexpr uint64_t kSingleStepLimit = 1'000'000;
+constexpr uint64_t kRingFrom = 56'000'000;
 
 const Algorithm& Row(std::string_view id) {
   for (const Algorithm& row : kAlgorithms) {
@@ -52,7 +54,7 @@ Result<const Algorithm*> FindAlgorithm(std::string_view id, std::string_view fie
 const Algorithm& ChooseAlgorithm(CollectiveOp op, CollectiveChoice choice, bool decode,
                                  GroupShape shape, uint64_t bytes) {
   const bool ring = choice == CollectiveChoice::kRing ||
-                    (choice == CollectiveChoice::kAuto && bytes >= kMeshLimit);
+                    (choice == CollectiveChoice::kAuto && bytes >= kRingFrom);
   switch (op) {
     case CollectiveOp::kAllGather:
       return Row(ring && shape.chips > 1 ? "gather-ring" : "gather-mesh");
@@ -63,7 +65,7 @@ const Algorithm& ChooseAlgorithm(CollectiveOp op, CollectiveChoice choice, bool 
   }
   if (shape.chips == 1 && choice != CollectiveChoice::kRing) return Row("mesh");
   if (ring) return Row("ring");
-  return Row(decode ? "mesh" : "mesh2");
+  return Row(decode && bytes < kSingleStepLimit ? "mesh" : "mesh2");
 }
 
 }  // namespace novascope::plan

@@ -58,8 +58,8 @@ std::span<const Algorithm> Algorithms();
 Result<const Algorithm*> FindAlgorithm(std::string_view id, std::string_view field);
 
 enum class CollectiveChoice : uint8_t;
-// What the hardware would pick: single-step mesh below 1 MB in decode, two-step mesh below 1 MB in
-// prefill, ring above; a choice overrides it.
+// What the hardware would pick: single-step mesh below 1 MB in decode, else two-step mesh, ring from
+// 56 MB; a choice overrides it.
 const Algorithm& ChooseAlgorithm(CollectiveOp op, CollectiveChoice choice, bool decode, GroupShape shape,
                                  uint64_t bytes);
 

@@ -262,7 +262,9 @@ TEST_CASE("a larger batch costs less per token and takes longer", "[session]") {
     CHECK(rows[i]["usd_per_mtok"].get<double>() < rows[i - 1]["usd_per_mtok"].get<double>());
   }
   for (const Json& row : rows) {
-    if (row["batch"] == 32) CHECK(row["tpot_ms"] == driver.Outcome()["tpot_ms"]);
+    if (row["batch"] != 32) continue;
+    const double of_run = driver.Outcome()["tpot_ms"].get<double>();
+    CHECK(std::fabs(row["tpot_ms"].get<double>() - of_run) < 1e-9);
   }
   CHECK(money["why"]["batch"] == 32);
   CHECK(money["why"]["share"].get<double>() > 0);
