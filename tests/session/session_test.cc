@@ -294,7 +294,8 @@ TEST_CASE("the break-even batch is the smallest that meets the list price", "[se
     Driver less;
     less.Run(With(Timed({{"shape", "llama-3.2-1b"}, {"tp", 4}, {"dp", 1}, {"batch", batch - 1}}),
                   {{"list", "nova-pro"}}));
-    for (const Json& row : less.Last("money")["by_batch"]) {
+    const Json cheaper = less.Last("money");
+    for (const Json& row : cheaper["by_batch"]) {
       if (row["batch"] == batch - 1) CHECK(row["usd_per_mtok"].get<double>() > list);
     }
   }
@@ -400,7 +401,8 @@ TEST_CASE("the words are the same on one core, one chip and 64 chips", "[session
       Driver driver;
       driver.Run(With(SmallScenario(), {{"plan", plan}, {"prefill_chunk", chunk}}));
       Json words = Json::array();
-      for (const Json& token : driver.Outcome()["tokens"])
+      const Json outcome = driver.Outcome();  // the range must outlive the loop
+      for (const Json& token : outcome["tokens"])
         words.push_back({token["id"], token["logprob"]});
       if (first.empty()) first = words.dump();
       CHECK(words.dump() == first);
