@@ -328,7 +328,3 @@ describe("list and help", () => {
     assert.match(out, /reference/);
   });
 });
-
-if (process.env.NOVASCOPE_SELFCHECK === "1") {
-  test("self-check: this case fails on purpose", () => assert.fail("on purpose"));
-}

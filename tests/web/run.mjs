@@ -1,7 +1,8 @@
-// Runs the browser tests (tests/web/*.test.mjs) one file after the other on the built site, prints every
-// result and a closing line of counts, and exits with 1 if any failed or none ran.
+// Runs the browser tests (tests/web/*.test.mjs), or with --cli those of the command line
+// (tests/cli/*.test.mjs), one file after the other on what is built, prints every result and a closing line
+// of counts, and exits with 1 if any failed or none ran.
 //
-//   node tests/web/run.mjs [--selfcheck] [NAME ...]     NAME: a part of a file's name
+//   node tests/web/run.mjs [--selfcheck] [--cli] [NAME ...]     NAME: a part of a file's name
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -12,14 +13,15 @@ import { fileURLToPath } from "node:url";
 const FILE_TIMEOUT_MS = 10 * 60 * 1000;
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const names = process.argv.slice(2).filter((argument) => argument !== "--selfcheck");
+const folder = process.argv.includes("--cli") ? join(here, "../cli") : here;
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 const files = process.argv.includes("--selfcheck")
   ? [join(here, "selfcheck.mjs")]
-  : readdirSync(here)
+  : readdirSync(folder)
       .filter((name) => name.endsWith(".test.mjs"))
       .filter((name) => names.length === 0 || names.some((part) => name.includes(part)))
       .sort()
-      .map((name) => join(here, name));
+      .map((name) => join(folder, name));
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const results = run({ files, concurrency: 1, timeout: FILE_TIMEOUT_MS });
